@@ -109,7 +109,7 @@ def _url_of(family: str) -> Decode:
 
 
 def _ear_of(family: str) -> Decode:
-    ear = find_family(family).ear()
+    ear = find_family(family).sniffer()
 
     def listen(data: bytes) -> str:
         heard = ear.feed(data)

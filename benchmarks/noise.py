@@ -20,7 +20,7 @@ from pathlib import Path
 from drivers.servo import ReplyStatus
 from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.configurations.adapt import adapt, write_adapted
-from nuc_engine.daemon.silence import FEWEST
+from nuc_engine.daemon.brownout import FEWEST
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.recording.inputs import FILE, read_inputs
 

@@ -19,7 +19,7 @@ EVERYBODY: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class DecodedRequest:
     """What one whole request means for the torque of the servos that hear it.
 
     `kind` names the request in the family's own words. `goals` are raw positions it sends servos to, by bus id, of
@@ -34,8 +34,8 @@ class Heard:
     asks: tuple[int, ...] = ()
 
 
-class Ear(Protocol):
-    """Understands what a host says on a line of the family, from the bytes alone (for byte logs).
+class Sniffer(Protocol):
+    """Decodes a host's requests on a line of the family, from the bytes alone (for byte logs).
 
     `stray_bytes` belong to no request, `bad_checksums` counts whole requests nobody obeys.
     """
@@ -43,11 +43,11 @@ class Ear(Protocol):
     stray_bytes: int
     bad_checksums: int
 
-    def feed(self, data: bytes) -> list[tuple[int, Heard]]:
+    def feed(self, data: bytes) -> list[tuple[int, DecodedRequest]]:
         """Return each request that `data` completes, with the index in `data` of its last byte."""
         ...
 
-    def positions(self, heard: Heard, reply: bytes) -> Mapping[int, int]:
+    def positions(self, heard: DecodedRequest, reply: bytes) -> Mapping[int, int]:
         """Return the raw positions that a reply reports, by bus id; what is not understood is left out."""
         ...
 
@@ -55,7 +55,7 @@ class Ear(Protocol):
 class Emulator(WireEnd, Protocol):
     """Emulated servos behind one line, for whoever carries the bytes. Servos are counted from 0 in the order given.
 
-    All raise `BusError` for a servo that is none, or where the family's servos can not do it.
+    All raise `BusError` for an unknown servo, or where the family's servos cannot do it.
     """
 
     @property
@@ -91,7 +91,7 @@ class Emulator(WireEnd, Protocol):
         ...
 
     def babble(self, servo: int, *, talking: bool = True) -> None:
-        """Let the servo talk without being asked, or stop it; nobody's replies get through meanwhile."""
+        """Let the servo talk without being asked, or stop it; meanwhile no reply gets through."""
         ...
 
     def answer_as(self, servo: int, bus_id: int) -> None:
@@ -151,18 +151,18 @@ class BusFamily(Protocol):
         """Power emulated servos up in front of `plant`, as `emulated:[NAME][?options]` says; `seed` decides chance."""
         ...
 
-    def ear(self) -> Ear:
-        """Return an ear for what hosts say."""
+    def sniffer(self) -> Sniffer:
+        """Return a sniffer that decodes a host's requests."""
         ...
 
-    def burn_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
+    def write_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
         """Give a servo another id for good, and see that it answers to it. Raises `BusError` when it does not.
 
-        The caller has made sure that nobody else has either id, and that a person wants it.
+        The caller has made sure that no other servo has either id, and that the user has confirmed it.
         """
         ...
 
-    def burn_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
+    def write_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
         """Set a servo to another rate for good. Raises `BusError` when it can not be set to it, or refuses.
 
         The port keeps its rate: the caller opens it anew at the other one and looks whether the servo is there.

@@ -129,7 +129,7 @@ class PacedLine:
         return bytes(taken)
 
     def _put_back(self, later: Underway) -> None:
-        """Send again what was called back and is none the worse for it."""
+        """Send again what was called back and is undamaged."""
         for at_ns, byte in later:
             self.deliver(bytes((byte,)), at_ns)
 

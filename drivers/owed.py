@@ -1,4 +1,4 @@
-"""Bytes that are still owed on a line whose replies have no names: while there are any, nobody knows whose a byte is.
+"""Bytes still owed on a line whose replies carry no id: while there are any, no byte can be assigned to a servo.
 
 A line has a bound on lateness, D: a reply is complete no later than D after the time it needs on the wire, or it never
 comes. So a debt that is not paid by then is none any more, and what comes when nothing is owed belongs to whoever was
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 
 
-class Debt:
+class OwedBytes:
     """What is owed: bytes, each lot with the instant after which it does not come any more."""
 
     __slots__ = ("_lots",)

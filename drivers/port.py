@@ -65,7 +65,7 @@ class Port(Protocol):
         ...
 
 
-class PortAround:
+class PortWrapper:
     """A port that passes everything on to another one; those that change something are made from it."""
 
     __slots__ = ("_port",)

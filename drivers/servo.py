@@ -97,15 +97,15 @@ class ReplyStatus(IntEnum):
     """It was asked `ASKS` times, and nothing came for as long as a reply may be late."""
 
 
-ASKS: Final = 5
-"""How often a servo is asked while nothing comes, on a line where replies may be later than their time-out."""
+TRIES_WHEN_SILENT: Final = 5
+"""Tries before a servo counts as silent, on a line where replies may come after their timeout."""
 
 
 def count_misses(status: int, misses: int) -> int:
     """Return how many requests in a row had no usable answer, after an exchange that ended with `status`."""
     if status in _ANSWERED:
         return 0
-    return misses + (ASKS if status == ReplyStatus.SILENT else 1)
+    return misses + (TRIES_WHEN_SILENT if status == ReplyStatus.SILENT else 1)
 
 
 _ANSWERED: Final = (ReplyStatus.OK, ReplyStatus.UNSURE)

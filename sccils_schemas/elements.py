@@ -11,17 +11,17 @@ from dataclasses import replace
 
 from sccils_schemas import by_hand
 from sccils_schemas import documents as doc
-from sccils_schemas.lines import Line, with_data, with_parts
+from sccils_schemas.lines import ElementLine, with_data, with_parts
 from sccils_schemas.mapping import (
     Attribute,
     Children,
     Element,
     ElementPart,
+    ElementToWrite,
     Fields,
     OneChild,
-    Text,
     TextChild,
-    Written,
+    TextPart,
     WrittenBy,
     attributes,
     read,
@@ -137,7 +137,7 @@ class _Bounds(ElementPart):
     def read(self, reader: Reader, node: Node) -> Fields:
         """Return lower, upper and quantum, and where they stand."""
         found: dict[str, float] = {}
-        lines: dict[str, Line] = {}
+        lines: dict[str, ElementLine] = {}
         for child in node.children:
             side = child.attributes.get("type", "").strip(SPACE) if child.tag == "bound" else child.tag
             if side in found:
@@ -147,13 +147,13 @@ class _Bounds(ElementPart):
         sides = {side: found.get(side) for side in ("lower", "upper", "quantum")}
         return {**sides, "line": with_parts(node.line, lines)}
 
-    def write(self, document: doc.Range, out: Written) -> None:
+    def write(self, document: doc.Range, out: ElementToWrite) -> None:
         """Add what there is of them."""
         for side, value in (("upper", document.upper), ("lower", document.lower)):
             if value is not None:
-                out.children.append(Written("bound", {"type": side}, text=write_number(value)))
+                out.children.append(ElementToWrite("bound", {"type": side}, text=write_number(value)))
         if document.quantum is not None:
-            out.children.append(Written("quantum", text=write_number(document.quantum)))
+            out.children.append(ElementToWrite("quantum", text=write_number(document.quantum)))
 
 
 class _Functions(Children):
@@ -182,28 +182,30 @@ class _Joints(ElementPart):
                 found += [replace(read(reader, inner), endpoint=True) for inner in child.children]
         return {"joints": tuple(found)}
 
-    def write(self, document: doc.JointList, out: Written) -> None:
+    def write(self, document: doc.JointList, out: ElementToWrite) -> None:
         """Add the joints."""
         for joint in document.joints:
             written = write_element(joint)
-            out.children.append(Written("endpoint", children=[written]) if joint.endpoint else written)
+            out.children.append(ElementToWrite("endpoint", children=[written]) if joint.endpoint else written)
 
 
-def _write_mod_data(mod: doc.HdsoMod, out: Written) -> None:
+def _write_mod_data(mod: doc.HdsoMod, out: ElementToWrite) -> None:
     out.text = write_data(mod.data)
 
 
-def _write_numdims(hdso: doc.Hdso, out: Written) -> None:
+def _write_numdims(hdso: doc.Hdso, out: ElementToWrite) -> None:
     out.attributes["numdims"] = str(len(hdso.dims))
 
 
-def _write_sizes(hdso: doc.Hdso, out: Written) -> None:
-    out.children += [Written("dimsize", {"dimNr": str(at)}, text=str(size)) for at, size in enumerate(hdso.dims, 1)]
+def _write_sizes(hdso: doc.Hdso, out: ElementToWrite) -> None:
+    out.children += [
+        ElementToWrite("dimsize", {"dimNr": str(at)}, text=str(size)) for at, size in enumerate(hdso.dims, 1)
+    ]
 
 
-def _write_initial_data(hdso: doc.Hdso, out: Written) -> None:
+def _write_initial_data(hdso: doc.Hdso, out: ElementToWrite) -> None:
     if hdso.initial_data is not None:
-        out.children.append(Written("initial_data", text=write_data(hdso.initial_data)))
+        out.children.append(ElementToWrite("initial_data", text=write_data(hdso.initial_data)))
 
 
 def _characters(reader: Reader, node: Node, count: int) -> str:
@@ -471,7 +473,7 @@ Element(
     Attribute("stoptime", "stop_time_s", SECONDS),
     Attribute("data_destination", "data_destination", words(doc.Destination)),
     OneChild("script", "hdsoscript", more=("a second <hdsoscript> in one command", "at most one", "send two commands")),
-    Text(),
+    TextPart(),
 )
 Element(
     "sccils_command_response",
@@ -480,7 +482,7 @@ Element(
     Attribute("responsestatus", "status", words(doc.Status, "other")),
     Attribute("responsetime", "response_time", TEXT),
     OneChild("command", "sccils_command", more=("a second <sccils_command> in one response", "at most one")),
-    Text(),
+    TextPart(),
 )
 Element(
     "sccils_config_command",
@@ -488,5 +490,5 @@ Element(
     Attribute("configtype", "config_type", words(doc.ConfigType)),
     Attribute("configname", "config_name", TEXT),
     TextChild("sccils_config_parameter", "parameters", several=True),
-    Text(),
+    TextPart(),
 )

@@ -6,17 +6,17 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sccils_schemas.lines import Line
+from sccils_schemas.lines import ElementLine
 from sccils_schemas.xmlread import GRAMMAR_OF_ROOT, Node, SourceText
 
 if TYPE_CHECKING:
     from lxml import etree  # type: ignore[attr-defined]
 
-Fault = tuple[int, str]
+SchemaFault = tuple[int, str]
 """A line, and what lxml has against the document there."""
 
 
-def judge(source: SourceText) -> Node | Fault:
+def judge(source: SourceText) -> Node | SchemaFault:
     """Return the root element of a document that its grammar allows, or the first fault that is found in another."""
     # Where no document is read it is not loaded.
     from lxml import etree  # type: ignore[attr-defined]
@@ -54,7 +54,7 @@ class _Copy:
         # lxml knows the line a start tag ends on.
         line: int = element.sourceline
         self._number += 1
-        start = Line(self._starts.pop(line, line), self._source, self._number)
+        start = ElementLine(self._starts.pop(line, line), self._source, self._number)
         node = Node(element.tag, dict(element.attrib), start, pieces=[element.text or ""])
         for child in element:
             if isinstance(child.tag, str):

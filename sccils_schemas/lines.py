@@ -53,16 +53,16 @@ class Laid(Protocol):
         ...
 
 
-class Line(int):
+class ElementLine(int):
     """The line an element starts on: the `number`th of its document."""
 
     document: Laid
     number: int
-    holder: Line | None = None
+    holder: ElementLine | None = None
     characters: str | None = None
-    parts: Mapping[str, Line] = MappingProxyType({})
+    parts: Mapping[str, ElementLine] = MappingProxyType({})
 
-    def __new__(cls, line: int, document: Laid, number: int) -> Line:
+    def __new__(cls, line: int, document: Laid, number: int) -> ElementLine:
         """Return a number that knows more than itself."""
         made = super().__new__(cls, line)
         made.document, made.number = document, number
@@ -90,17 +90,17 @@ class Line(int):
 
 def attribute_line(line: int, name: str, place: int = 0) -> int:
     """Return the line of a character of an attribute, or of the text of a part; else that of the element."""
-    if isinstance(line, Line) and name in line.parts:
+    if isinstance(line, ElementLine) and name in line.parts:
         return text_line(line.parts[name])
-    return line_at(line.layout.attributes.get(name, ()), place, int(line)) if isinstance(line, Line) else line
+    return line_at(line.layout.attributes.get(name, ()), place, int(line)) if isinstance(line, ElementLine) else line
 
 
 def data_line(line: int, place: int = 0) -> int:
     """Return the line of a number, or of a character, of an element's data; that of the element likewise."""
-    return line_at(line.data, place, int(line)) if isinstance(line, Line) else line
+    return line_at(line.data, place, int(line)) if isinstance(line, ElementLine) else line
 
 
-def text_line(line: Line) -> int:
+def text_line(line: ElementLine) -> int:
     """Return the line of the first character of an element's text that is no white space; else that of the element."""
     text = "".join(line.layout.pieces)
     return line_at(line.layout.spread(), len(text) - len(text.lstrip()), int(line)) if text.strip() else int(line)
@@ -112,16 +112,16 @@ def line_at(spread: Spread, place: int, otherwise: int) -> int:
     return spread[at][1] if at >= 0 else otherwise
 
 
-def with_data(line: Line, holder: Line, data: object = None) -> Line:
+def with_data(line: ElementLine, holder: ElementLine, data: object = None) -> ElementLine:
     """Return a line that knows where data stand: in the text of `holder`, which is numbers unless `data` is text."""
-    made = Line(line, line.document, line.number)
+    made = ElementLine(line, line.document, line.number)
     made.holder, made.characters = holder, data if isinstance(data, str) else None
     return made
 
 
-def with_parts(line: Line, parts: Mapping[str, Line]) -> Line:
+def with_parts(line: ElementLine, parts: Mapping[str, ElementLine]) -> ElementLine:
     """Return a line that also knows where parts of an element stand that are elements themselves, by name."""
-    made = Line(line, line.document, line.number)
+    made = ElementLine(line, line.document, line.number)
     made.parts = parts
     return made
 

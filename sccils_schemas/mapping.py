@@ -23,12 +23,12 @@ _REQUIRED: Final = object()
 
 
 @dataclass(slots=True)
-class Written:
+class ElementToWrite:
     """An element to be written; its text keeps children on the same line."""
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict[str, str])
-    children: list[Written] = field(default_factory=list["Written"])
+    children: list[ElementToWrite] = field(default_factory=list["ElementToWrite"])
     text: str = ""
 
 
@@ -39,7 +39,7 @@ class ElementPart:
         """Return the fields; what is left out here has the default of its dataclass."""
         raise NotImplementedError
 
-    def write(self, document: Any, out: Written) -> None:
+    def write(self, document: Any, out: ElementToWrite) -> None:
         """Add the part to an element, unless it is to be left out."""
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ class Attribute(ElementPart):
             return {self.field: self.kind.read(Given(reader, node, self.name, text))}
         return {self.field: self.kind.stand_in(reader, node) if self.required else self.default}
 
-    def write(self, document: Any, out: Written) -> None:
+    def write(self, document: Any, out: ElementToWrite) -> None:
         """Add the attribute."""
         value = getattr(document, self.field)
         if value is not None and (self.always or value != self.default):
@@ -90,19 +90,19 @@ def attributes(kind: ValueKind, **fields: str) -> tuple[Attribute, ...]:
 class WrittenBy(ElementPart):
     """What is written by a function; the `fields` of its element read it."""
 
-    put: Callable[[Any, Written], None]
+    put: Callable[[Any, ElementToWrite], None]
 
     def read(self, reader: Reader, node: Node) -> Fields:
         """Leave it."""
         return {}
 
-    def write(self, document: Any, out: Written) -> None:
+    def write(self, document: Any, out: ElementToWrite) -> None:
         """Add it."""
         self.put(document, out)
 
 
 @dataclass(frozen=True)
-class Text(ElementPart):
+class TextPart(ElementPart):
     """The element's own text without the white space around it."""
 
     field: str = "text"
@@ -111,7 +111,7 @@ class Text(ElementPart):
         """Return the field."""
         return {self.field: node.text.strip(SPACE)}
 
-    def write(self, document: Any, out: Written) -> None:
+    def write(self, document: Any, out: ElementToWrite) -> None:
         """Add the text."""
         out.text = getattr(document, self.field)
 
@@ -129,11 +129,11 @@ class TextChild(ElementPart):
         texts = tuple(child.text.strip(SPACE) for child in node.children if child.tag == self.tag)
         return {self.field: texts} if self.several else {self.field: next(iter(texts), None)}
 
-    def write(self, document: Any, out: Written) -> None:
+    def write(self, document: Any, out: ElementToWrite) -> None:
         """Add the children."""
         value = getattr(document, self.field)
         texts = value if self.several else () if value is None else (value,)
-        out.children += [Written(self.tag, text=text) for text in texts]
+        out.children += [ElementToWrite(self.tag, text=text) for text in texts]
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Children(ElementPart):
         """Return the field."""
         return {self.field: tuple(read(reader, child) for child in node.children if child.tag in self.tags)}
 
-    def write(self, document: Any, out: Written) -> None:
+    def write(self, document: Any, out: ElementToWrite) -> None:
         """Add the children."""
         out.children += map(write_element, getattr(document, self.field))
 
@@ -178,12 +178,12 @@ class OneChild(ElementPart):
             read(reader, extra)
         return {self.field: found}
 
-    def write(self, document: Any, out: Written) -> None:
+    def write(self, document: Any, out: ElementToWrite) -> None:
         """Add the child."""
         value = getattr(document, self.field)
         if value is not None:
             child = write_element(value)
-            out.children.append(Written(self.holder, children=[child]) if self.holder else child)
+            out.children.append(ElementToWrite(self.holder, children=[child]) if self.holder else child)
 
 
 class Element:
@@ -210,9 +210,9 @@ class Element:
             found |= part.read(reader, node)
         return found
 
-    def write(self, document: Any) -> Written:
+    def write(self, document: Any) -> ElementToWrite:
         """Return the element to be written."""
-        out = Written(self.tag)
+        out = ElementToWrite(self.tag)
         for part in self.parts:
             part.write(document, out)
         return out
@@ -228,7 +228,7 @@ def read(reader: Reader, node: Node) -> Any:
     return element.type(**element.fields(reader, node))
 
 
-def write_element(document: Any) -> Written:
+def write_element(document: Any) -> ElementToWrite:
     """Return the element that stands for a document, or for a part of one. Raises ValueError for infinities."""
     return _OF_TYPE[type(document)].write(document)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sccils_schemas.checks.hdso_table import LIST_KINDS, HdsoTable, Kind, initialise, kind_of
+from sccils_schemas.checks.hdso_table import LIST_KINDS, HdsoKind, HdsoTable, initialise, kind_of
 from sccils_schemas.checks.hdsos import check_engine_hdsos, check_hdsolist, check_together
 from sccils_schemas.checks.joints import check_jointlist, check_sensor_mapping
 from sccils_schemas.checks.rules import check_start
@@ -43,7 +43,7 @@ class Model:
     names: Mapping[int, str] = field(init=False, compare=False, repr=False)
     ids: Mapping[str, int] = field(init=False, compare=False, repr=False)
     _by_id: Mapping[int, Hdso] = field(init=False, compare=False, repr=False)
-    _kinds: Mapping[int, Kind] = field(init=False, compare=False, repr=False)
+    _kinds: Mapping[int, HdsoKind] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Index the HDSOs."""
@@ -63,7 +63,7 @@ class Model:
         """Return the HDSO with this id or name. Raises KeyError when there is none."""
         return self._by_id[ref if isinstance(ref, int) else self.ids[ref]]
 
-    def kind(self, hdso: Hdso) -> Kind:
+    def kind(self, hdso: Hdso) -> HdsoKind:
         """Return the kind of one of the model's HDSOs: its abstractType, or the kind of its list (reading B18)."""
         return self._kinds[hdso.id_num]
 
@@ -111,7 +111,7 @@ def _check(
 ) -> None:
     table = HdsoTable(complete=parameters is not None and sensors is not None)
     lists: list[tuple[HdsoList, str]] = []
-    kinds: tuple[tuple[HdsoList | None, Kind], ...] = ((parameters, "parameter"), (sensors, "sensor"))
+    kinds: tuple[tuple[HdsoList | None, HdsoKind], ...] = ((parameters, "parameter"), (sensors, "sensor"))
     for hdsos, kind in kinds:
         if hdsos is not None:
             lists.append((hdsos, hdsos.source or f"{name}/{kind}s.xml"))

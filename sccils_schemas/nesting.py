@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sccils_schemas.documents import Ref
-from sccils_schemas.rules import Comparison, Rule, Variable
+from sccils_schemas.rules import Inequality, Rule, Variable
 
 MAX_RULE_LEVELS = 8
 """Most levels of rules inside a rule; one that uses no other has none."""
@@ -19,7 +19,7 @@ MAX_RULE_TERMS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RuleParts:
     """What a rule is made of: how many of its terms are no rules, and the rules it uses, each as often as it does."""
 
     terms: int
@@ -27,7 +27,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RuleExtent:
     """Levels of rules inside a rule, and its terms with those of all of them; terms are counted a little too far."""
 
     levels: int
@@ -44,23 +44,23 @@ class Reach:
         return None
 
 
-def terms_of(rule: Rule) -> Iterator[Variable | Comparison]:
+def terms_of(rule: Rule) -> Iterator[Variable | Inequality]:
     """Return the terms of a rule, as often as they stand in it."""
-    if isinstance(rule, Variable | Comparison):
+    if isinstance(rule, Variable | Inequality):
         yield rule
         return
     for term in rule.terms:
         yield from terms_of(term)
 
 
-def parts_of(rule: Rule, number: Callable[[Ref], int | None]) -> Parts:
+def parts_of(rule: Rule, number: Callable[[Ref], int | None]) -> RuleParts:
     """Return the parts of a rule; `number` tells which rule a reference means, or None for what is no rule."""
     alone = [number(term.ref) if isinstance(term, Variable) else None for term in terms_of(rule)]
     used = tuple(rule for rule in alone if rule is not None)
-    return Parts(len(alone) - len(used), used)
+    return RuleParts(len(alone) - len(used), used)
 
 
-def reaches(rules: Mapping[int, Parts]) -> dict[int, Reach]:
+def reaches(rules: Mapping[int, RuleParts]) -> dict[int, RuleExtent]:
     """Return how far each rule reaches, except those that lead into a circle. A rule that is not there is one term."""
     users: dict[int, list[int]] = {}
     waiting: dict[int, int] = {}
@@ -69,13 +69,13 @@ def reaches(rules: Mapping[int, Parts]) -> dict[int, Reach]:
         waiting[number] = len(used)
         for rule in used:
             users.setdefault(rule, []).append(number)
-    found: dict[int, Reach] = {}
+    found: dict[int, RuleExtent] = {}
     ready = [number for number, count in waiting.items() if not count]
     for number in ready:
-        inner = [found.get(rule, Reach(-1, 1)) for rule in rules[number].rules]
+        inner = [found.get(rule, RuleExtent(-1, 1)) for rule in rules[number].rules]
         terms = rules[number].terms + sum(reach.terms for reach in inner)
         levels = 1 + max((reach.levels for reach in inner), default=-1)
-        found[number] = Reach(levels, min(terms, MAX_RULE_TERMS + 1))
+        found[number] = RuleExtent(levels, min(terms, MAX_RULE_TERMS + 1))
         for user in users.get(number, ()):
             waiting[user] -= 1
             if not waiting[user]:
@@ -83,7 +83,7 @@ def reaches(rules: Mapping[int, Parts]) -> dict[int, Reach]:
     return found
 
 
-def knots(rules: Mapping[int, Parts], starts: Iterable[int]) -> list[tuple[int, ...]]:
+def knots(rules: Mapping[int, RuleParts], starts: Iterable[int]) -> list[tuple[int, ...]]:
     """Return the knots that can be reached from some rules: rules that need one another's result, or their own.
 
     Every circle of rules lies within one knot. Each rule is walked over once (Tarjan 1972).
@@ -119,7 +119,7 @@ def knots(rules: Mapping[int, Parts], starts: Iterable[int]) -> list[tuple[int, 
     return found
 
 
-def first_faults(rules: Mapping[int, Parts]) -> dict[int, tuple[str, str]]:
+def first_faults(rules: Mapping[int, RuleParts]) -> dict[int, tuple[str, str]]:
     """Return the rules that reach too far although none of those they use does: what is too much, what is allowed."""
     found = reaches(rules)
     faults = {number: fault for number, reach in found.items() if (fault := reach.fault) is not None}

@@ -88,7 +88,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Inequality:
     """`left < right` or `left > right`."""
 
     op: Literal["<", ">"]
@@ -110,7 +110,7 @@ class Or:
     terms: tuple[Rule, ...]
 
 
-Rule = Variable | Comparison | And | Or
+Rule = Variable | Inequality | And | Or
 
 
 def tokenise(text: str) -> tuple[Token, ...]:
@@ -210,7 +210,7 @@ class _Parser:
             raise RuleError("comparisons can not be chained", self._tokens[self._at].column, hint)
         if not isinstance(left, Variable) or not isinstance(right, Variable):
             raise RuleError(f"'{operator}' compares expressions", operator.column, "it compares two single HDSOs")
-        return Comparison("<" if operator.symbol == "<" else ">", left, right)
+        return Inequality("<" if operator.symbol == "<" else ">", left, right)
 
     def _primary(self) -> Rule:
         if self._at >= len(self._tokens):
@@ -258,7 +258,7 @@ def format_tokens(tokens: Sequence[Token], names: Mapping[int, str] | None = Non
 def _write(rule: Rule, *, nested: bool) -> list[Token]:
     if isinstance(rule, Variable):
         return [Token("", rule.ref)]
-    if isinstance(rule, Comparison):
+    if isinstance(rule, Inequality):
         inner = [Token("", rule.left.ref), Token(rule.op), Token("", rule.right.ref)]
     else:
         inner = _write(rule.terms[0], nested=True)
@@ -271,7 +271,7 @@ def operands(rule: Rule) -> tuple[Ref, ...]:
     """Return the HDSOs a rule reads, each once, in the order written."""
     if isinstance(rule, Variable):
         return (rule.ref,)
-    parts = (rule.left, rule.right) if isinstance(rule, Comparison) else rule.terms
+    parts = (rule.left, rule.right) if isinstance(rule, Inequality) else rule.terms
     return tuple(dict.fromkeys(ref for part in parts for ref in operands(part)))
 
 

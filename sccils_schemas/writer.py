@@ -9,7 +9,7 @@ import re
 
 from sccils_schemas import elements
 from sccils_schemas.documents import Document, ScriptEntry
-from sccils_schemas.mapping import Written
+from sccils_schemas.mapping import ElementToWrite
 from sccils_schemas.names import shorten
 from sccils_schemas.problems import SccilsError
 from sccils_schemas.xmlread import DTD_OF_ROOT
@@ -36,14 +36,14 @@ def write_entry(entry: ScriptEntry) -> str:
     return "".join(lines)
 
 
-def _element(document: Document | ScriptEntry) -> Written:
+def _element(document: Document | ScriptEntry) -> ElementToWrite:
     try:
         return elements.write_element(document)
     except ValueError as error:
         raise SccilsError(str(error)) from error
 
 
-def _lay_out(element: Written, depth: int, lines: list[str]) -> None:
+def _lay_out(element: ElementToWrite, depth: int, lines: list[str]) -> None:
     indent = "  " * depth
     attributes = "".join(
         f' {name}="{_legal(value).translate(_IN_ATTRIBUTE)}"' for name, value in element.attributes.items()

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from sccils_schemas.lines import ElementLayout, Line, Spread, attribute_spread
+from sccils_schemas.lines import ElementLayout, ElementLine, Spread, attribute_spread
 from sccils_schemas.names import did_you_mean, shorten
 from sccils_schemas.problems import Problems
 
@@ -91,7 +91,7 @@ class Node:
 
     tag: str
     attributes: dict[str, str]
-    line: Line
+    line: ElementLine
     children: list[Node] = field(default_factory=list["Node"])
     pieces: list[str] = field(default_factory=lambda: [""])
 
@@ -322,7 +322,7 @@ class _Reader:
             if max(len(name.encode()), len(value.encode())) > MAX_ATTRIBUTE_BYTES:
                 what = f"attribute {shorten(name)} of <{shorten(tag)}> is too long"
                 raise _RefusedError(line, what, f"at most {MAX_ATTRIBUTE_BYTES} bytes")
-        node = Node(tag, attributes, Line(line, self._document, len(self.layouts)))
+        node = Node(tag, attributes, ElementLine(line, self._document, len(self.layouts)))
         if self._open:
             self._open[-1][0].children.append(node)
             self._cut()

@@ -25,7 +25,7 @@ from benchmarks.realtime.served import Interrupted, Leg, Served
 from nuc_engine.client import Client
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.latch import LATCH_REASONS
-from nuc_engine.daemon.wire import Kind
+from nuc_engine.daemon.wire import RecordKind
 
 BAUD = 115_200
 PERIOD_NS = 5_000_000
@@ -142,7 +142,7 @@ def _run(served: Served, seconds: float) -> Outcome:
         late = _memory(served)
         folder = _stop(served, ended=bool(why))
     listener.end()
-    lost = {kind.name: count for kind in Kind if (count := words[Word.LOST + kind])}
+    lost = {kind.name: count for kind in RecordKind if (count := words[Word.LOST + kind])}
     lost |= {f"ring {name}": ring.lost for name, ring in served.block.rings.items() if ring.lost}
     return Outcome(
         why=why,

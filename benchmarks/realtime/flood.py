@@ -55,8 +55,14 @@ def _endless(address: str) -> None:
                 end.sendall(frame)
 
 
+def _busy(until_s: float) -> None:
+    while time.monotonic() < until_s:
+        pass
+
+
 FLOODS: dict[str, Callable[[Any, str], None]] = {
     "none": lambda _, __: time.sleep(3600),
+    "none, but a busy program": lambda _, __: _busy(time.monotonic() + 3600),
     "requests for the status": lambda socket, _: _messages(socket, _request("status")),
     "rubbish": lambda socket, _: _messages(socket, lambda _: b"\xc1" * 40),
     "edits": lambda socket, _: _edits(socket),
@@ -76,7 +82,7 @@ def main(flood: str, commands: str) -> None:
     """Flood until killed."""
     socket: Any = zmq.Context().socket(zmq.DEALER)
     socket.sndhwm = 1000
-    if flood not in ("silent connections", "messages without end", "none"):
+    if not flood.startswith(("silent connections", "messages without end", "none")):
         socket.connect(commands)
     sys.stdout.write("begun\n")
     sys.stdout.flush()

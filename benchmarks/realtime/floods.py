@@ -56,6 +56,7 @@ def floods(windows: int, seconds: float) -> list[str]:
                         served.check()
                         each.offs_ms.append(_off(served))
                     each.late.append((without, with_))
+                    served.client.take_control(force=True)  # a flood of edits took it
                     served.client.arm()  # it was asked for: the bout has not ended by itself
                     served.run()
 

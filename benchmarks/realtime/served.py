@@ -113,6 +113,8 @@ class Served(Child):
                 break
             except ClientError as error:
                 why = str(error)
+            if self.alive:
+                break  # begun, though the service died before it could say so
             if time.monotonic() > deadline:
                 raise Broken(f"no bout: {why}\n{self.said()[-_TAIL:]}")
             self._arm()

@@ -22,7 +22,7 @@ from drivers.servo import Motion, ServoAddress
 from drivers.url import split_url
 from nuc_engine.emulation.line import ReplyLine
 from nuc_engine.emulation.loop import EmulatorLoop
-from nuc_engine.emulation.terminal import Terminal
+from nuc_engine.emulation.pseudo_terminal import PseudoTerminal
 from nuc_engine.realtime import RealtimePolicy, acquire
 
 _PRIORITY = 60
@@ -54,7 +54,7 @@ def main(pty: str, url: str, count: str) -> None:
     start_ns = time.monotonic_ns()
     line = ReplyLine(emulator.baud, start_ns)
     emulator.connect(line)
-    terminal = Terminal(Path(pty))
+    terminal = PseudoTerminal(Path(pty))
     loop = EmulatorLoop(
         emulator, plant, terminal, line, baud=emulator.baud, start_ns=start_ns, now=time.monotonic_ns, wait=_wait
     )

@@ -31,7 +31,7 @@ SIMILAR = 0.4
 """How much alike two names must be to be taken for each other."""
 
 NOT_COMPUTED = {
-    ("dispatcher.py", "self._script_entry.release_ns = self.script.due_ns", "pass", "daemon"): (
+    ("control/dispatcher.py", "self._script_entry.release_ns = self.script.due_ns", "pass", "daemon"): (
         "for when a client's changeset was asked stands in no record"
     ),
 }

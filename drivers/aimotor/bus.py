@@ -21,10 +21,10 @@ from drivers.aimotor.codec import (
     request_table,
 )
 from drivers.aimotor.exchanges import Exchanges
-from drivers.aimotor.forms import TEN_BIT_STEPS, Kind, TenBitForm, check_gapless
-from drivers.aimotor.lateness import Job, Phase
+from drivers.aimotor.forms import TEN_BIT_STEPS, AnswerKind, TenBitForm, check_gapless
+from drivers.aimotor.lateness import BusPhase, Phase
 from drivers.aimotor.models import check_models, check_servos
-from drivers.aimotor.readings import Readings
+from drivers.aimotor.readings import AiMotorReadings
 from drivers.aimotor.table import DEFAULT_BAUD, DEFAULT_TIMEOUT_NS, MOST_10BIT, SERVO_DELAY_NS, TICK_DEG, V_MAX_DEG_S
 from drivers.bus import LIMP, READ_ONLY
 from drivers.errors import BusError, BusUrlError, FrameError
@@ -78,7 +78,7 @@ class AiMotorBus(Exchanges):
         self._n = len(self.servos)
         ticks_per_s = v_max_deg_s / tick_deg * (TEN_BIT_STEPS if ten_bit else 1.0)
         exchange_ns = wire_ns(REQUEST_BYTES + REPLY_BYTES, baud) + SERVO_DELAY_NS
-        readings = Readings(self._n, ticks_per_s, self._n * exchange_ns)
+        readings = AiMotorReadings(self._n, ticks_per_s, self._n * exchange_ns)
         super().__init__(port, readings, baud, timeout_ns, late_ns)
         self.position_raw, self.current_raw = readings.position_raw, readings.current_raw
         self.status, self.stamp_ns, self.misses = readings.status, readings.stamp_ns, readings.misses
@@ -109,7 +109,7 @@ class AiMotorBus(Exchanges):
 
     def start(self, now_ns: int, goals: list[int]) -> None:
         """Begin one exchange with every servo: raw goals 0 to 254 (ten bits: 1023), or `READ_ONLY`, or `LIMP`."""
-        if self._job is not Job.IDLE:
+        if self._job is not BusPhase.IDLE:
             raise BusError("the last cycle is not complete: call proceed until it returns True")
         if len(goals) != self._n or (lowest := min(goals)) < LIMP or max(goals) > self._most:
             wanted = f"expected {self._n} of 0 to {self._most}, or -1 to read, -2 for torque off"
@@ -128,34 +128,34 @@ class AiMotorBus(Exchanges):
             self._requests = [table[goal] for table, goal in zip(self._send, goals, strict=True)]
             if lowest < 0:
                 self._aim_reads(goals)
-        self._begin(Job.EXCHANGE, now_ns)
+        self._begin(BusPhase.EXCHANGE, now_ns)
 
     def torque_off(self, now_ns: int) -> None:
         """Begin taking the torque off every servo, after the exchange under way (at most its timeout later)."""
         job = self._job
-        if job is Job.IDLE or (job is not Job.TORQUE_OFF and self._phase is not Phase.REPLY):
+        if job is BusPhase.IDLE or (job is not BusPhase.TORQUE_OFF and self._phase is not Phase.REPLY):
             self._start_torque_off(now_ns)
-        elif job is not Job.TORQUE_OFF:
-            self._next_job = Job.TORQUE_OFF
+        elif job is not BusPhase.TORQUE_OFF:
+            self._next_job = BusPhase.TORQUE_OFF
 
     def discover(self, now_ns: int, ids: Sequence[int] = ()) -> None:
         """Begin reading these ids, or 0 to 30, one by one; absent ones cost their timeout."""
-        if self._job is not Job.IDLE:
+        if self._job is not BusPhase.IDLE:
             raise BusError("the last cycle is not complete: call proceed until it returns True")
         self.found = ()
         self._asked = tuple(ids) or tuple(range(MAX_ID + 1))
         self._requests = [encode_read(bus_id) for bus_id in self._asked]
-        self._begin(Job.DISCOVER, now_ns)
+        self._begin(BusPhase.DISCOVER, now_ns)
 
     def proceed(self, now_ns: int) -> bool:
         """Do what is due at `now_ns`; True when no cycle is under way."""
-        if self._job is Job.IDLE:
+        if self._job is BusPhase.IDLE:
             self._drain(now_ns)
         elif now_ns <= self.wake_ns and self._run_clean(now_ns, now_ns):
             return self.wake_ns == NEVER
-        while self._job is not Job.IDLE and self._step(now_ns):
+        while self._job is not BusPhase.IDLE and self._step(now_ns):
             pass
-        return self._job is Job.IDLE
+        return self._job is BusPhase.IDLE
 
     def set_level(self, level: int) -> None:
         """Set the level of goals from the next `start` on: 0 (strongest) to 4."""
@@ -180,7 +180,7 @@ class AiMotorBus(Exchanges):
         """Run the cycle as far as `horizon_ns`; return when it was complete, `NEVER` if it is not."""
         wake_ns = self.wake_ns
         if wake_ns <= horizon_ns and self._run_clean(wake_ns, horizon_ns):
-            return self._done_ns if self._job is Job.IDLE else NEVER
+            return self._done_ns if self._job is BusPhase.IDLE else NEVER
         return self._run_steps(horizon_ns)
 
     def _run_steps(self, horizon_ns: int) -> int:
@@ -189,7 +189,7 @@ class AiMotorBus(Exchanges):
         while self.wake_ns <= horizon_ns:
             instant_ns = self.wake_ns
             self._step(instant_ns)
-        return instant_ns if self._job is Job.IDLE else NEVER
+        return instant_ns if self._job is BusPhase.IDLE else NEVER
 
     def _aim_reads(self, goals: list[int]) -> None:
         """Let reads name the place where the shaft is, for a servo that hears a send."""
@@ -203,11 +203,11 @@ class AiMotorBus(Exchanges):
 
     def _question(self) -> bytes:
         k = self._k
-        if self._job is not Job.EXCHANGE:
+        if self._job is not BusPhase.EXCHANGE:
             return self._requests[k]
         if self._steps is not None and self._ten_bit is not None:
             step = self._steps[k]
-            return step.request if step.kind is Kind.PASSIVE else self._ten_bit.read(step.servo)
+            return step.request if step.kind is AnswerKind.PASSIVE else self._ten_bit.read(step.servo)
         limp = self._limp is not None and self._limp[k]
         return self._requests[k] if limp else self._read(k)
 
@@ -216,7 +216,7 @@ class AiMotorBus(Exchanges):
             self._preamble = b""
         limp = self._limp
         if self._steps is not None:
-            left = [step for step in self._steps[first:] if step.kind is not Kind.MOVE]
+            left = [step for step in self._steps[first:] if step.kind is not AnswerKind.MOVE]
             self._steps[first:] = left
             self._requests[first:] = [step.request for step in left]
             return
@@ -225,6 +225,6 @@ class AiMotorBus(Exchanges):
                 self._requests[k] = self._read(k)
 
     def _start_torque_off(self, now_ns: int) -> None:
-        self._next_job = Job.IDLE
+        self._next_job = BusPhase.IDLE
         self._requests, self._limp, self._preamble = self._passives, None, b""
-        self._begin(Job.TORQUE_OFF, now_ns)
+        self._begin(BusPhase.TORQUE_OFF, now_ns)

@@ -35,9 +35,9 @@ _TEN_BIT = _MODE_SET << 5
 _MOVE_10BIT, _READ_10BIT = 0xC8, 0xC9
 
 _NEVER: Final = {
-    0x08: "a baud set (0x08) burns in and can take a servo off its line: only burn_baud of the family sends it",
+    0x08: "a baud set (0x08) is stored and can take a servo off its line: only write_baud of the family sends it",
     0x0C: "0x0c sets the id: samples printed for the wCK that read gains with 0C,0,0 rename the servo to id 0. A wCK"
-    " reads its gains with 0x0a; ids are set by burn_id of the family only",
+    " reads its gains with 0x0a; ids are set by write_id of the family only",
     0x96: "the frame of motion data write (0x96) is not established: no source says how its steps are coded",
     _MOVE_10BIT: "a ten-bit move (0xc8) has an id of its own: use encode_move_10bit",
     _READ_10BIT: "a ten-bit read (0xc9) has an id of its own: use encode_read_10bit",
@@ -60,7 +60,7 @@ class Op(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AiMotorRequest:
     """One decoded request.
 
     `bus_id` is 31 for a group; `level` the torque level of a send, else -1; `value` the second data byte (target,
@@ -158,7 +158,7 @@ def request_table(bus_id: int, level: int) -> tuple[bytes, ...]:
 def set_frame(bus_id: int, row: SetCommand, d3: int, d4: int) -> bytes:
     """Return the six bytes of a set or read command, with its ranges checked and nothing else.
 
-    For the family's burn functions and for tests; everybody else takes `encode_set`.
+    For the functions of the family that write them and for tests; everybody else takes `encode_set`.
     """
     _check(f"{row.name} D3", d3, *row.d3)
     _check(f"{row.name} D4", d4, *row.d4)
@@ -171,7 +171,7 @@ def set_frame(bus_id: int, row: SetCommand, d3: int, d4: int) -> bytes:
 def encode_set(bus_id: int, command: int, d3: int, d4: int, *, family: Family, accepted: bool = False) -> bytes:
     """Return a set or read frame of six bytes, checked against `drivers.aimotor.table`.
 
-    Raises `FrameError` for what nobody may send from here (id and rate, see `burn_id` and `burn_baud` of the family)
+    Raises `FrameError` for what nobody may send from here (id and rate, see `write_id` and `write_baud` of the family)
     and for every command on the AI motor: its own numbering is not established, and a wrong guess (0A, 0C) changes a
     servo's id. A person who wants to find out on a motor of their own says so by `accepted`: then the few commands
     are encoded that the AI motor probably has.
@@ -241,32 +241,32 @@ def _frame_length(d1: int, d2: int) -> int:
     return REQUEST_BYTES
 
 
-def _operation_request(mode: int, bus_id: int, d2: int) -> Request:
+def _operation_request(mode: int, bus_id: int, d2: int) -> AiMotorRequest:
     if bus_id == GROUP_ID:
-        return Request(Op.BREAK if mode == _MODE_PASSIVE and d2 == _BREAK else Op.UNKNOWN, bus_id, -1, d2)
+        return AiMotorRequest(Op.BREAK if mode == _MODE_PASSIVE and d2 == _BREAK else Op.UNKNOWN, bus_id, -1, d2)
     if mode <= MAX_LEVEL:
-        return Request(Op.POSITION_SEND, bus_id, mode, d2)
+        return AiMotorRequest(Op.POSITION_SEND, bus_id, mode, d2)
     if mode == _MODE_READ:
-        return Request(Op.POSITION_READ, bus_id, -1, d2)
+        return AiMotorRequest(Op.POSITION_READ, bus_id, -1, d2)
     if d2 == _PASSIVE:
-        return Request(Op.PASSIVE, bus_id, -1, d2)
-    return Request(Op.WHEEL if d2 >> 4 in (_COUNTER_CLOCKWISE, _CLOCKWISE) else Op.UNKNOWN, bus_id, -1, d2)
+        return AiMotorRequest(Op.PASSIVE, bus_id, -1, d2)
+    return AiMotorRequest(Op.WHEEL if d2 >> 4 in (_COUNTER_CLOCKWISE, _CLOCKWISE) else Op.UNKNOWN, bus_id, -1, d2)
 
 
-def _set_request(frame: bytearray) -> Request:
+def _set_request(frame: bytearray) -> AiMotorRequest:
     d1, d2, payload = frame[1], frame[2], bytes(frame[3:-1])
     if len(frame) == MOVE_10BIT_BYTES:
         bus_id, torque, high, low = payload
         if bus_id > MAX_ID_10BIT or high > MOST_10BIT >> 7 or low > 0x7F:
-            return Request(Op.UNKNOWN, bus_id, -1, d2, payload)
-        return Request(Op.MOVE_10BIT, bus_id, -1, high << 7 | low, bytes((torque,)))
+            return AiMotorRequest(Op.UNKNOWN, bus_id, -1, d2, payload)
+        return AiMotorRequest(Op.MOVE_10BIT, bus_id, -1, high << 7 | low, bytes((torque,)))
     if d1 == _TEN_BIT and d2 == _READ_10BIT:
         whole = payload[0] == payload[1] <= MAX_ID_10BIT
-        return Request(Op.READ_10BIT if whole else Op.UNKNOWN, payload[0], -1, d2, payload)
-    return Request(Op.SET, d1 & 0x1F, -1, d2, payload)
+        return AiMotorRequest(Op.READ_10BIT if whole else Op.UNKNOWN, payload[0], -1, d2, payload)
+    return AiMotorRequest(Op.SET, d1 & 0x1F, -1, d2, payload)
 
 
-def _decode(frame: bytearray) -> Request | None:
+def _decode(frame: bytearray) -> AiMotorRequest | None:
     """Return the request of a whole frame, None when its checksum is wrong."""
     d1, d2 = frame[1], frame[2]
     mode, bus_id = d1 >> 5, d1 & 0x1F
@@ -274,7 +274,7 @@ def _decode(frame: bytearray) -> Request | None:
     if frame[-1] != _xor(frame[3:-1] if sync else frame[1:-1]):
         return None
     if sync:
-        return Request(Op.SYNC_SEND, bus_id, mode, d2, bytes(frame[3:-1]))
+        return AiMotorRequest(Op.SYNC_SEND, bus_id, mode, d2, bytes(frame[3:-1]))
     if mode == _MODE_SET:
         return _set_request(frame)
     return _operation_request(mode, bus_id, d2)
@@ -300,14 +300,14 @@ class RequestParser:
         """Whether no frame is half received."""
         return not self._frame
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drop a frame that is half received."""
         self.stray_bytes += len(self._frame)
         self._frame.clear()
 
-    def feed(self, data: bytes) -> list[tuple[int, Request]]:
+    def feed(self, data: bytes) -> list[tuple[int, AiMotorRequest]]:
         """Return each request that `data` completes, with the index in `data` of its last byte."""
-        requests: list[tuple[int, Request]] = []
+        requests: list[tuple[int, AiMotorRequest]] = []
         for index, byte in enumerate(data):
             if self._take(byte):
                 request = _decode(self._frame)

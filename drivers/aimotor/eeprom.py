@@ -24,10 +24,10 @@ from drivers.clock import WaitingClock
 from drivers.errors import BusError, FrameError
 from drivers.port import Port
 
-READ_PATIENCE_NS: Final = 100_000_000
+READ_TIMEOUT_NS: Final = 100_000_000
 """How long a read is waited for; clients wait 100 to 500 ms."""
 
-SET_PATIENCE_NS: Final = 500_000_000
+SET_TIMEOUT_NS: Final = 500_000_000
 """How long the answer to a set command is waited for."""
 
 _TRIES: Final = 3
@@ -35,7 +35,7 @@ _NEAR_TICKS: Final = 12
 """How far a shaft may have been turned by hand between two reads."""
 
 
-def burn_id(port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
+def write_id(port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
     """Give the wCK with `bus_id` another id (0 to 30) and see that it answers to that and no longer to the old one.
 
     Raises `BusError` when it is not there, not shown to be a wCK, or does not answer to the new id; `FrameError` for an
@@ -53,7 +53,7 @@ def burn_id(port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
         raise BusError(f"id {new_id} answers, and id {bus_id} too: there may be two servos that had id {bus_id}")
 
 
-def burn_baud(port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
+def write_baud(port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
     """Set the wCK with `bus_id` to another rate (bit/s), and see that it is no longer heard at the port's.
 
     Raises `BusError` when it is not there, not shown to be a wCK, or goes on answering; `FrameError` for a rate it does
@@ -68,7 +68,7 @@ def burn_baud(port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
 
 
 def check_wck(port: Port, pace: WaitingClock, bus_id: int) -> None:
-    """Raise `BusError` for who is not there, or does not show to be a wCK."""
+    """Raise `BusError` where the servo does not answer, or is not recognisably a wCK."""
     if not shows_to_be_wck(port, pace, bus_id):
         raise BusError(
             f"id {bus_id} does not show to be a wCK (it does not give its position in ten bits). Of the AI motor it is"
@@ -90,7 +90,7 @@ def _set(port: Port, pace: WaitingClock, command: int, value: int, frame: bytes)
 
     Whether a new rate is answered at the old one is not established, so no answer is no answer.
     """
-    heard = ask(port, pace, frame, SET_PATIENCE_NS)
+    heard = ask(port, pace, frame, SET_TIMEOUT_NS)
     try:
         decode_reply(heard)
     except FrameError:
@@ -102,7 +102,7 @@ def position_of(port: Port, pace: WaitingClock, bus_id: int) -> int | None:
     """Return the raw position of a servo, None when nobody answers to that id."""
     for _ in range(_TRIES):
         try:
-            return decode_reply(ask(port, pace, encode_read(bus_id), READ_PATIENCE_NS)).position_raw
+            return decode_reply(ask(port, pace, encode_read(bus_id), READ_TIMEOUT_NS)).position_raw
         except FrameError:
             continue
     return None
@@ -111,7 +111,7 @@ def position_of(port: Port, pace: WaitingClock, bus_id: int) -> int | None:
 def _position_10bit(port: Port, pace: WaitingClock, bus_id: int) -> int | None:
     for _ in range(_TRIES):
         try:
-            return decode_10bit(ask(port, pace, encode_read_10bit(bus_id), READ_PATIENCE_NS))
+            return decode_10bit(ask(port, pace, encode_read_10bit(bus_id), READ_TIMEOUT_NS))
         except FrameError:
             continue
     return None

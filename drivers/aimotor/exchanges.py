@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Final
 
 from drivers.aimotor.codec import HEADER, REPLY_BYTES, is_passive_reply
-from drivers.aimotor.forms import Kind, Step, is_ten_bit_reply, ten_bit_position
-from drivers.aimotor.lateness import OK, STALL_NS, UNKNOWN_BYTES, Job, LateReplies, Phase
+from drivers.aimotor.forms import AnswerKind, CycleRequest, is_ten_bit_reply, ten_bit_position
+from drivers.aimotor.lateness import OK, STALL_NS, UNKNOWN_BYTES, BusPhase, LateReplies, Phase
 from drivers.aimotor.table import SERVO_DELAY_NS
 from drivers.port import NEVER, wire_ns
 
@@ -34,11 +34,11 @@ class Exchanges(LateReplies):
 
     __slots__ = ()
 
-    def _begin(self, job: Job, now_ns: int) -> None:
-        if self._patience_ns and not self._done_ns and job is not Job.TORQUE_OFF:
+    def _begin(self, job: BusPhase, now_ns: int) -> None:
+        if self._patience_ns and not self._done_ns and job is not BusPhase.TORQUE_OFF:
             # Somebody else may have asked before.
             self._debt.owe(UNKNOWN_BYTES, now_ns + self._timeout_ns + self._patience_ns)
-        if self._left and job is not Job.TORQUE_OFF:
+        if self._left and job is not BusPhase.TORQUE_OFF:
             for count, until_ns in self._left:
                 self._debt.owe(count, until_ns)
             self._left.clear()
@@ -67,7 +67,7 @@ class Exchanges(LateReplies):
             self._debt.expire(now_ns)
             self._quiet_ns = max(self._quiet_ns, self._debt.until_ns)
             self._doubt_all(self._k)
-        if self._quiet_ns <= now_ns or self._job is Job.TORQUE_OFF:
+        if self._quiet_ns <= now_ns or self._job is BusPhase.TORQUE_OFF:
             self._transmit(now_ns)
             return
         self._wait(Phase.QUIET, now_ns)
@@ -82,7 +82,7 @@ class Exchanges(LateReplies):
         if self._patience_ns:
             self._debt.expire(now_ns)
             self._blind = bool(self._debt)
-        if self._readings.doubted and self._job is Job.EXCHANGE:
+        if self._readings.doubted and self._job is BusPhase.EXCHANGE:
             self._shaky |= self._readings.unsure[self._servo_of(self._k)]
         request = self._requests[self._k]
         if self._preamble or self._steps is not None:
@@ -130,7 +130,7 @@ class Exchanges(LateReplies):
         odd = self._shaky or self._heard or self._limp or self._burst_ns >= 0 or self._blind or readings.doubted
         if odd or self._phase is not Phase.REPLY or self._steps is not None:
             return False
-        if self._job is not Job.EXCHANGE or self._next_job is not Job.IDLE:
+        if self._job is not BusPhase.EXCHANGE or self._next_job is not BusPhase.IDLE:
             return False
         port = self._port
         read, write, ready_ns = port.read, port.write, port.ready_ns
@@ -182,7 +182,7 @@ class Exchanges(LateReplies):
                 self._collect(at_ns, now_ns)
             else:
                 self._listen(at_ns, now_ns)
-            return self._job is not Job.IDLE and self.wake_ns <= now_ns
+            return self._job is not BusPhase.IDLE and self.wake_ns <= now_ns
         data = self._port.read(at_ns)
         if data:
             self._heard_ns = at_ns
@@ -216,7 +216,7 @@ class Exchanges(LateReplies):
 
     def _next(self, now_ns: int, at_ns: int) -> None:
         """Go on after exchange k: to the torque-off that waits, or first make sure that nothing follows the reply."""
-        if self._next_job is not Job.IDLE:
+        if self._next_job is not BusPhase.IDLE:
             self._start_torque_off(now_ns)
         elif self._shaky and not self._dirty:
             self._quiet_ns = at_ns + self._reply_ns + SERVO_DELAY_NS
@@ -257,7 +257,7 @@ class Exchanges(LateReplies):
             self._advance(now_ns)
 
     def _finish(self, now_ns: int) -> None:
-        self._job = Job.IDLE
+        self._job = BusPhase.IDLE
         self._phase = Phase.REPLY
         self._heard = b""
         self._done_ns = now_ns
@@ -273,7 +273,7 @@ class Exchanges(LateReplies):
             self._dirty = True
             return
         clean = len(heard) == REPLY_BYTES and HEADER not in heard
-        if self._job is Job.DISCOVER:
+        if self._job is BusPhase.DISCOVER:
             self._dirty = not clean
             if clean:
                 self.found += (self._asked[k],)
@@ -282,44 +282,44 @@ class Exchanges(LateReplies):
             self._dirty = True
             if len(heard) > REPLY_BYTES:
                 self._wonder(k + 1)
-        elif self._steps is not None and self._job is Job.EXCHANGE:
+        elif self._steps is not None and self._job is BusPhase.EXCHANGE:
             self._dirty = not self._judge_step(self._steps[k], heard, at_ns)
         else:
             limp = self._limp is not None and self._limp[k]
-            if (limp or self._job is Job.TORQUE_OFF) and not readings.confirms_passive(k, is_passive_reply(heard)):
+            if (limp or self._job is BusPhase.TORQUE_OFF) and not readings.confirms_passive(k, is_passive_reply(heard)):
                 self._dirty = True
                 return
-            if self._ten_bits and self._job is Job.TORQUE_OFF:
+            if self._ten_bits and self._job is BusPhase.TORQUE_OFF:
                 # Its position counts in other ticks.
                 readings.settle(k)
                 self._dirty = False
                 return
             # The first reply byte of a torque-off is no current.
-            current = 0 if limp else heard[0] if self._job is Job.EXCHANGE else None
+            current = 0 if limp else heard[0] if self._job is BusPhase.EXCHANGE else None
             self._dirty = not readings.take(k, current, heard[1], at_ns)
-            if self._job is Job.TORQUE_OFF and not self._dirty:
+            if self._job is BusPhase.TORQUE_OFF and not self._dirty:
                 # It has let go, whether or not its position is believed yet.
                 readings.settle(k)
 
-    def _judge_step(self, step: Step, heard: bytes, at_ns: int) -> bool:
+    def _judge_step(self, step: CycleRequest, heard: bytes, at_ns: int) -> bool:
         """Believe or refuse the reply to a step that is no plain exchange."""
         readings = self._readings
-        if step.kind is Kind.PASSIVE:
+        if step.kind is AnswerKind.PASSIVE:
             return readings.confirms_passive(step.servo, is_passive_reply(heard))
         if not is_ten_bit_reply(heard):
             readings.refuse(step.servo)
             return False
         # Whether a ten-bit move is answered with where the shaft is or with where it is sent, nobody has established.
-        return step.kind is Kind.MOVE or readings.take(step.servo, 0, ten_bit_position(heard), at_ns)
+        return step.kind is AnswerKind.MOVE or readings.take(step.servo, 0, ten_bit_position(heard), at_ns)
 
     def _miss(self) -> None:
         self._dirty = True
-        if self._job is not Job.DISCOVER:
+        if self._job is not BusPhase.DISCOVER:
             self._readings.miss(self._servo_of(self._k))
 
     def _take_back(self, k: int) -> None:
         """Refuse the reply to request k after all: more than two bytes came for it."""
-        if self._job is Job.DISCOVER:
+        if self._job is BusPhase.DISCOVER:
             self.found = tuple(bus_id for bus_id in self.found if bus_id != self._asked[k])
         else:
             self._readings.take_back(self._servo_of(k))

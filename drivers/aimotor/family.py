@@ -8,7 +8,7 @@ from typing import Final
 from drivers.aimotor.bus import AiMotorBus
 from drivers.aimotor.codec import MAX_ID
 from drivers.aimotor.models import FAMILY_NAME, MODELS, check_models, check_scale, check_servos
-from drivers.aimotor.sniffer import AiMotorEar
+from drivers.aimotor.sniffer import AiMotorSniffer
 from drivers.aimotor.table import (
     BAUD_CODES,
     DEFAULT_BAUD,
@@ -83,21 +83,21 @@ class AiMotorFamily:
 
         return make_emulator(url, servos, plant, seed)
 
-    def ear(self) -> AiMotorEar:
+    def sniffer(self) -> AiMotorSniffer:
         """Return an ear for what hosts say."""
-        return AiMotorEar()
+        return AiMotorSniffer()
 
-    def burn_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
+    def write_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
         """Give a wCK another id, 0 to 30, and see that it answers to it; on an AI motor nothing is written."""
-        from drivers.aimotor.eeprom import burn_id
+        from drivers.aimotor.eeprom import write_id
 
-        burn_id(port, pace, bus_id, new_id)
+        write_id(port, pace, bus_id, new_id)
 
-    def burn_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
+    def write_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
         """Set a wCK to another rate and see that it left the old one; on an AI motor nothing is written."""
-        from drivers.aimotor.eeprom import burn_baud
+        from drivers.aimotor.eeprom import write_baud
 
-        burn_baud(port, pace, bus_id, baud)
+        write_baud(port, pace, bus_id, baud)
 
     def settings(
         self, port: Port, pace: WaitingClock, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool

@@ -24,7 +24,7 @@ _SEVEN_BITS: Final = 7
 _LOW: Final = 0x7F
 
 
-class Kind(Enum):
+class AnswerKind(Enum):
     """What the two bytes that answer a request are: the move's and torque-off's are waited for and say little."""
 
     POSITION = 0
@@ -32,12 +32,12 @@ class Kind(Enum):
     PASSIVE = 2
 
 
-class Step(NamedTuple):
+class CycleRequest(NamedTuple):
     """One request of a cycle, the servo it is for (counted from 0), and what its answer is."""
 
     request: bytes
     servo: int
-    kind: Kind
+    kind: AnswerKind
 
 
 def check_gapless(servos: Sequence[ServoAddress]) -> None:
@@ -73,8 +73,8 @@ class TenBitForm:
         """Raises `FrameError` for an id that can not be told to let go."""
         self.torque = MAX_RAW
         self._servos = tuple(servos)
-        self._reads = [Step(encode_read_10bit(s.bus_id), k, Kind.POSITION) for k, s in enumerate(servos)]
-        self._passives = [Step(encode_passive(s.bus_id), k, Kind.PASSIVE) for k, s in enumerate(servos)]
+        self._reads = [CycleRequest(encode_read_10bit(s.bus_id), k, AnswerKind.POSITION) for k, s in enumerate(servos)]
+        self._passives = [CycleRequest(encode_passive(s.bus_id), k, AnswerKind.PASSIVE) for k, s in enumerate(servos)]
 
     def set_level(self, level: int) -> None:
         """Drive with the torque of this level from now on."""
@@ -84,16 +84,16 @@ class TenBitForm:
         """Return the read of a servo."""
         return self._reads[servo].request
 
-    def steps(self, goals: Sequence[int]) -> list[Step]:
+    def steps(self, goals: Sequence[int]) -> list[CycleRequest]:
         """Return the requests for `goals`: a move before the read, or a torque-off behind it, or nothing but it.
 
         Behind it, because the position comes with the read: so the status that stands in the end tells of both.
         """
-        steps: list[Step] = []
+        steps: list[CycleRequest] = []
         for k, goal in enumerate(goals):
             if goal >= 0:
                 move = encode_move_10bit(self._servos[k].bus_id, self.torque, goal)
-                steps.append(Step(move, k, Kind.MOVE))
+                steps.append(CycleRequest(move, k, AnswerKind.MOVE))
             steps.append(self._reads[k])
             if goal == LIMP:
                 steps.append(self._passives[k])

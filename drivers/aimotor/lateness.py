@@ -5,7 +5,7 @@ reply can be. Meanwhile nobody else is asked (`Phase.OWED`), so that what comes 
 itself, so that a servo that is silent can be told from a line that was held up; and nothing that comes is believed.
 After that goals that were worked out before are not sent any more, and no servo of the bus counts before it has
 answered twice (`drivers.aimotor.readings`). A wake-up that came late itself makes a reply late. Only a torque-off does
-not wait: it is sent at once, and nobody's word is taken for it while anything is owed.
+not wait: it is sent at once, and no reply confirms it while bytes are owed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from enum import Enum
 from typing import Final
 
 from drivers.aimotor.codec import REPLY_BYTES, REQUEST_BYTES
-from drivers.aimotor.forms import Step
-from drivers.aimotor.readings import Readings
-from drivers.owed import Debt
+from drivers.aimotor.forms import CycleRequest
+from drivers.aimotor.readings import AiMotorReadings
+from drivers.owed import OwedBytes
 from drivers.port import NEVER, Port, wire_ns
-from drivers.servo import ASKS, ReplyStatus
+from drivers.servo import TRIES_WHEN_SILENT, ReplyStatus
 
 STALL_NS: Final = 2_000_000
 """A wake-up later than this, on a line where replies may be late, makes the reply it was for a late one."""
@@ -30,7 +30,7 @@ UNKNOWN_BYTES: Final = 64
 OK: Final = int(ReplyStatus.OK)
 
 
-class Job(Enum):
+class BusPhase(Enum):
     """What a bus is about."""
 
     IDLE = 0
@@ -60,7 +60,7 @@ class LateReplies(ABC):
         "found", "held_since_ns", "stray_bytes", "wake_ns",
     )  # fmt: skip
 
-    def __init__(self, port: Port, readings: Readings, baud: int, timeout_ns: int, late_ns: int) -> None:
+    def __init__(self, port: Port, readings: AiMotorReadings, baud: int, timeout_ns: int, late_ns: int) -> None:
         """Begin with nothing under way; a reply may be `late_ns` later than its wire time, if that is more."""
         self.wake_ns = NEVER
         self.found: tuple[int, ...] = ()
@@ -79,10 +79,10 @@ class LateReplies(ABC):
         self._first_ns, self._wire_ns, self._timeout_ns = self._spans[REQUEST_BYTES]
         self._requests: list[bytes] = []
         self._preamble = b""
-        self._steps: list[Step] | None = None
+        self._steps: list[CycleRequest] | None = None
         self._ten_bits = False
         self._limp: list[bool] | None = None
-        self._job = self._next_job = Job.IDLE
+        self._job = self._next_job = BusPhase.IDLE
         self._phase = Phase.REPLY
         self._k = 0
         self._sent_ns: int = 0
@@ -94,7 +94,7 @@ class LateReplies(ABC):
         self._dirty = self._shaky = False
         # How much longer than the timeout a reply is owed.
         self._patience_ns = max(0, late_ns - timeout_ns)
-        self._debt = Debt()
+        self._debt = OwedBytes()
         self.held_since_ns = -1
         # Of the exchange whose reply is owed: how often it was asked, when it is asked again; bytes that came, that did
         # not come any more, and that came beyond what was owed.
@@ -144,14 +144,14 @@ class LateReplies(ABC):
             self._next(now_ns, at_ns)
             return
         until_ns = since_ns + self._timeout_ns + self._patience_ns
-        if self._job is Job.TORQUE_OFF:
+        if self._job is BusPhase.TORQUE_OFF:
             # One who is not there must not keep the others from confirming: what he owes counts from the next round on.
             self._left.append((REPLY_BYTES - len(heard), until_ns))
             self._miss()
             self._next(now_ns, at_ns)
             return
         self._debt.owe(REPLY_BYTES - len(heard), until_ns)
-        if self._next_job is Job.TORQUE_OFF:
+        if self._next_job is BusPhase.TORQUE_OFF:
             self._miss()
             self._next(now_ns, at_ns)
             return
@@ -165,7 +165,7 @@ class LateReplies(ABC):
         self._await_debt(at_ns, now_ns)
 
     def _collect(self, at_ns: int, now_ns: int) -> None:
-        """Take late bytes, which are believed of nobody, until nothing is owed."""
+        """Read late bytes, without trusting them, until none are owed."""
         data = self._port.read(at_ns)
         if data:
             self._heard_ns = at_ns
@@ -198,21 +198,21 @@ class LateReplies(ABC):
     @property
     def _may_ask_again(self) -> bool:
         # A torque-off is for the engine to repeat, and one who is not there is asked once.
-        return self._asks < ASKS and not self._came and self._job is Job.EXCHANGE
+        return self._asks < TRIES_WHEN_SILENT and not self._came and self._job is BusPhase.EXCHANGE
 
     def _resolve(self, at_ns: int, now_ns: int) -> None:
         """Go on with the cycle, reading only: nothing is owed any more."""
-        if self._job is Job.EXCHANGE:
+        if self._job is BusPhase.EXCHANGE:
             servo, readings = self._servo_of(self._k), self._readings
             if self._surplus:
                 readings.refuse(servo)
             elif self._came:
                 readings.answer(servo)
                 readings.missed += self._lost // REPLY_BYTES
-            elif self._asks >= ASKS:
+            elif self._asks >= TRIES_WHEN_SILENT:
                 readings.silence(servo)
                 if self._driving:
-                    # Nobody is to be driven any longer than it takes to say so.
+                    # No servo is to be driven longer than the torque-off takes to send.
                     self._doubt_all(self._k + 1)
                     self._finish(now_ns)
                     return
@@ -238,16 +238,16 @@ class LateReplies(ABC):
             self.held_since_ns = now_ns
 
     def _wonder(self, first: int) -> None:
-        """Bytes came that nobody owed: where replies may be late, nobody knows any more whose they were before."""
+        """Bytes came that nobody owed: where replies may be late, earlier ones can no longer be assigned to servos."""
         if self._patience_ns:
             self._doubt_all(first)
 
     def _doubt_all(self, first: int) -> None:
-        """Believe nobody before he has answered twice, and drive nobody in this cycle from request `first` on."""
-        self._readings.doubt_all()
-        if self._job is Job.EXCHANGE:
+        """Trust no servo before it has answered twice, and drive none in this cycle from request `first` on."""
+        self._readings.distrust_all()
+        if self._job is BusPhase.EXCHANGE:
             self._hold_goals(first)
 
     def _servo_of(self, k: int) -> int:
         steps = self._steps
-        return k if steps is None or self._job is not Job.EXCHANGE else steps[k].servo
+        return k if steps is None or self._job is not BusPhase.EXCHANGE else steps[k].servo

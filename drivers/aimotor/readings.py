@@ -26,7 +26,7 @@ OVERSPEED: Final = 1.5
 """How many times faster than assumed a shaft may turn if two replies say so. Assumed."""
 
 
-class Readings:
+class AiMotorReadings:
     """One element per servo in each list, which are changed in place; `missed` and `implausible` count in all.
 
     `ticks_per_s` is the fastest a shaft is believed to turn; `cycle_ns` how long a round of exchanges takes. `unsure`
@@ -118,8 +118,8 @@ class Readings:
         self.misses[k] = 0
         self._doubt(k)
 
-    def doubt_all(self) -> None:
-        """Let no servo count until it has answered twice: for some time nobody knew whose replies came."""
+    def distrust_all(self) -> None:
+        """Let no servo count until it has answered twice: for some time replies could not be assigned to servos."""
         for k, status in enumerate(self.status):
             self._doubt(k)
             if status == _OK:
@@ -144,7 +144,7 @@ class Readings:
         self.missed += 1
 
     def silence(self, k: int) -> None:
-        """Note that servo `k` was asked again and again, and nothing came."""
+        """Note that servo `k` did not answer after all retries."""
         self._fail(k, _SILENT)
         self.missed += 1
 
@@ -154,7 +154,7 @@ class Readings:
         self._doubt(k)
 
     def refuse(self, k: int) -> None:
-        """Note that what came as the reply of servo `k` is none."""
+        """Note that what came was not a valid reply of servo `k`."""
         self._fail(k, _IMPLAUSIBLE)
         self.implausible += 1
 

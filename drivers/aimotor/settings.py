@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from drivers.aimotor.answers import decode_set
 from drivers.aimotor.codec import REPLY_BYTES, encode_passive, encode_set, is_passive_reply
-from drivers.aimotor.eeprom import READ_PATIENCE_NS, SET_PATIENCE_NS, ask, check_wck, shows_to_be_wck
+from drivers.aimotor.eeprom import READ_TIMEOUT_NS, SET_TIMEOUT_NS, ask, check_wck, shows_to_be_wck
 from drivers.aimotor.table import AI_MOTOR_COMMANDS, SET_COMMANDS, Family, SetCommand, overload_a
 from drivers.bench.settings import Setting, check_setting
 from drivers.clock import WaitingClock
@@ -146,7 +146,7 @@ class AiMotorSettings:
         found: Mapping[str, int] | None = None
         for _ in range(_TRIES):
             # What is read afterwards decides: the answer may be lost, and the checksum leaves out some bits.
-            self._ask(parameter.write, wanted[row.fields[0]], wanted[row.fields[1]], SET_PATIENCE_NS)
+            self._ask(parameter.write, wanted[row.fields[0]], wanted[row.fields[1]], SET_TIMEOUT_NS)
             found = self._values(parameter.read)
             if found is not None and all(found[field] == number for field, number in wanted.items()):
                 return True
@@ -169,7 +169,7 @@ class AiMotorSettings:
             last = values
         return None
 
-    def _ask(self, command: int, d3: int, d4: int, patience_ns: int = READ_PATIENCE_NS) -> bytes:
+    def _ask(self, command: int, d3: int, d4: int, patience_ns: int = READ_TIMEOUT_NS) -> bytes:
         frame = encode_set(self._bus_id, command, d3, d4, family=self._family, accepted=True)
         return ask(self._port, self._pace, frame, patience_ns)
 
@@ -180,7 +180,7 @@ class AiMotorSettings:
         """
         answers = 0
         for _ in range(_TRIES):
-            heard = ask(self._port, self._pace, encode_passive(self._bus_id), READ_PATIENCE_NS)
+            heard = ask(self._port, self._pace, encode_passive(self._bus_id), READ_TIMEOUT_NS)
             answers += len(heard) == REPLY_BYTES
             if len(heard) == REPLY_BYTES and (answers == _TRIES or is_passive_reply(heard)):
                 return

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from drivers.aimotor.answers import decode_10bit
-from drivers.aimotor.codec import MAX_RAW, Op, Request, RequestParser, decode_reply
+from drivers.aimotor.codec import MAX_RAW, AiMotorRequest, Op, RequestParser, decode_reply
 from drivers.aimotor.table import MOST_10BIT, SET_COMMANDS
 from drivers.errors import FrameError
-from drivers.family import EVERYBODY, Heard
+from drivers.family import EVERYBODY, DecodedRequest
 
 KINDS: Final = {
     Op.POSITION_SEND: "position send",
@@ -30,7 +30,7 @@ _IN_8_BITS: Final = ("position send", "position read", "passive", "wheel")
 _IN_10_BITS: Final = ("ten-bit move", "ten-bit read")
 
 
-class AiMotorEar:
+class AiMotorSniffer:
     """Listens to requests. Positions are in ten bits for servos that were ever spoken to so, in eight for the others.
 
     A wCK's torque-off is answered in eight bits on any line: then the position is given in the other scale.
@@ -50,13 +50,13 @@ class AiMotorEar:
         """Whether no request is half heard."""
         return self._parser.idle
 
-    def feed(self, data: bytes) -> list[tuple[int, Heard]]:
+    def feed(self, data: bytes) -> list[tuple[int, DecodedRequest]]:
         """Return each request that `data` completes, with the index in `data` of its last byte."""
         heard = [(index, self._understand(request)) for index, request in self._parser.feed(data)]
         self.stray_bytes, self.bad_checksums = self._parser.stray_bytes, self._parser.bad_checksums
         return heard
 
-    def positions(self, heard: Heard, reply: bytes) -> Mapping[int, int]:
+    def positions(self, heard: DecodedRequest, reply: bytes) -> Mapping[int, int]:
         """Return the raw position that the reply reports, by bus id; nothing where it is not understood."""
         if len(heard.asks) != 1:
             return {}
@@ -71,13 +71,13 @@ class AiMotorEar:
             return {}
         return {bus_id: round(position * MOST_10BIT / MAX_RAW) if bus_id in self._fine else position}
 
-    def _understand(self, request: Request) -> Heard:
+    def _understand(self, request: AiMotorRequest) -> DecodedRequest:
         op, one = request.op, (request.bus_id,)
         if op is Op.MOVE_10BIT or op is Op.READ_10BIT:
             self._fine.add(request.bus_id)
         row = SET_COMMANDS.get(request.value) if op is Op.SET else None
         answered = op in _ANSWERED or (row is not None and row.answered)
-        return Heard(
+        return DecodedRequest(
             kind=KINDS[op] if row is None else row.name,
             goals=_goals(request),
             # Who answers a break is not established.
@@ -87,7 +87,7 @@ class AiMotorEar:
         )
 
 
-def _goals(request: Request) -> Mapping[int, int]:
+def _goals(request: AiMotorRequest) -> Mapping[int, int]:
     """Return where a request sends servos, by bus id."""
     if request.op is Op.SYNC_SEND:
         return dict(enumerate(request.payload))

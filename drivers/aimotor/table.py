@@ -96,7 +96,7 @@ class SetCommand:
 
     `fields` are what D3 and D4 set, or what the two bytes of the answer are. `d3` and `d4` are inclusive raw ranges;
     `repeated` means D4 must equal D3; `reads` that nothing is changed; `volatile` that a loss of supply undoes it;
-    `answered` is False where no reply comes. A command with `burns` can take the servo off its line for good.
+    `answered` is False where no reply comes. A command with `writes_eeprom` can take the servo off its line for good.
     """
 
     code: int
@@ -110,7 +110,7 @@ class SetCommand:
     reads: bool = False
     volatile: bool = False
     answered: bool = True
-    burns: bool = False
+    writes_eeprom: bool = False
 
 
 _ANY = (0, 254)
@@ -125,11 +125,11 @@ _CURRENT = "8.4 mA, from 127 mA"
 ID_SET: Final = 0x0C
 BAUD_SET: Final = 0x08
 _ROWS = (
-    SetCommand(BAUD_SET, "baud set", (0, 191), (0, 191), "code", _BAUD, 71, repeated=True, burns=True),
+    SetCommand(BAUD_SET, "baud set", (0, 191), (0, 191), "code", _BAUD, 71, repeated=True, writes_eeprom=True),
     SetCommand(0x09, "P, D set", (1, 254), _ANY, "gain", _GAINS, 71),
     SetCommand(0x0A, "P, D read", _ANY, _ANY, "gain", _GAINS, 71, repeated=True, reads=True),
     SetCommand(0x0B, "runtime P, D set", (1, 254), _ANY, "gain", _GAINS, 44, volatile=True),
-    SetCommand(ID_SET, "id set", (0, 30), (0, 30), "id", ("id", "id"), 71, repeated=True, burns=True),
+    SetCommand(ID_SET, "id set", (0, 30), (0, 30), "id", ("id", "id"), 71, repeated=True, writes_eeprom=True),
     SetCommand(0x0D, "speed, acceleration set", (0, 30), (20, 100), "code", _SPEED, 71),
     SetCommand(0x0E, "speed, acceleration read", _ANY, _ANY, "code", _SPEED, 71, repeated=True, reads=True),
     SetCommand(0x0F, "overload set", (33, 199), (33, 199), _CURRENT, _OVERLOAD, 71, repeated=True),

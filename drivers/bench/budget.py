@@ -30,7 +30,7 @@ WORTH_SAYING: Final = 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class LinearCount:
     """A number that grows with the number of servos."""
 
     fixed: int
@@ -49,10 +49,10 @@ class Cost:
     the host waits for an answer before it goes on, `reply` the bytes of one such answer.
     """
 
-    bytes: Count
-    turns: Count
-    trips: Count
-    reply: Count
+    bytes: LinearCount
+    turns: LinearCount
+    trips: LinearCount
+    reply: LinearCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ class Form:
 
 def one_by_one(drive: int, read: int, answer: int, exchanges: int = 1) -> tuple[Cost, Cost]:
     """Return the costs of forms in which each servo is asked by itself, in `exchanges` requests with goals."""
-    each = Count(0, 1)
-    many, reply = Count(0, exchanges), Count(answer, 0)
-    return Cost(Count(0, drive), many, many, reply), Cost(Count(0, read), each, each, reply)
+    each = LinearCount(0, 1)
+    many, reply = LinearCount(0, exchanges), LinearCount(answer, 0)
+    return Cost(LinearCount(0, drive), many, many, reply), Cost(LinearCount(0, read), each, each, reply)
 
 
-def grouped(drive: Count, read: Count, turns: Count, reply: Count) -> tuple[Cost, Cost]:
+def grouped(drive: LinearCount, read: LinearCount, turns: LinearCount, reply: LinearCount) -> tuple[Cost, Cost]:
     """Return the costs of forms in which one request is answered by everybody."""
-    once = Count(1, 0)
+    once = LinearCount(1, 0)
     return Cost(drive, turns, once, reply), Cost(read, turns, once, reply)
 
 
@@ -90,8 +90,8 @@ FORMS: Final = (
         "aimotor",
         "sync",
         "one send for all, then a read each",
-        Cost(Count(4, 7), Count(0, 1), Count(0, 1), Count(2, 0)),
-        Cost(Count(0, 6), Count(0, 1), Count(0, 1), Count(2, 0)),
+        Cost(LinearCount(4, 7), LinearCount(0, 1), LinearCount(0, 1), LinearCount(2, 0)),
+        Cost(LinearCount(0, 6), LinearCount(0, 1), LinearCount(0, 1), LinearCount(2, 0)),
         option="sync",
     ),
     Form("aimotor", "ten_bit", "ten-bit move and read", *one_by_one(18, 8, 2, exchanges=2), option="ten_bit"),
@@ -99,13 +99,13 @@ FORMS: Final = (
         "dynamixel",
         "sync",
         "sync write, sync read",
-        *grouped(Count(28, 27), Count(14, 22), Count(0, 1), Count(0, 21)),
+        *grouped(LinearCount(28, 27), LinearCount(14, 22), LinearCount(0, 1), LinearCount(0, 21)),
     ),
     Form(
         "dynamixel",
         "fast",
         "sync write, fast sync read",
-        *grouped(Count(36, 20), Count(22, 15), Count(1, 0), Count(8, 14)),
+        *grouped(LinearCount(36, 20), LinearCount(22, 15), LinearCount(1, 0), LinearCount(8, 14)),
         option="fast",
     ),
     Form("dynamixel", "single", "a read and a write each", *one_by_one(62, 35, 21, exchanges=2), option="single"),
@@ -113,7 +113,7 @@ FORMS: Final = (
         "feetech",
         "sync",
         "sync write, sync read",
-        *grouped(Count(16, 16), Count(8, 13), Count(0, 1), Count(0, 12)),
+        *grouped(LinearCount(16, 16), LinearCount(8, 13), LinearCount(0, 1), LinearCount(0, 12)),
     ),
     Form("feetech", "single", "a read and a write each", *one_by_one(35, 20, 12, exchanges=2), option="single"),
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from drivers.bench.torque import Row
+from drivers.bench.torque import TorquePoint
 from drivers.errors import BusError
 
 FEWEST: Final = 3
@@ -59,7 +59,7 @@ class Fit:
         return _bent(ticks, self.per_tick_n_m.value, self.dead_ticks, self.saturation_n_m)
 
 
-def fit_rows(rows: Sequence[Row], *, resolution_n_m: float = 0.0) -> Fit:
+def fit_rows(rows: Sequence[TorquePoint], *, resolution_n_m: float = 0.0) -> Fit:
     """Fit the standing rows, then the turning ones; no torque is known better than to a count of the reading.
 
     Raises `BusError` where there are too few.
@@ -83,7 +83,7 @@ def fit_rows(rows: Sequence[Row], *, resolution_n_m: float = 0.0) -> Fit:
     return Fit(slope, dead, saturation, _damping(fit, turning, floor), fit.residual_n_m, fit.points)
 
 
-def table_of(rows: Sequence[Row]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def table_of(rows: Sequence[TorquePoint]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return ticks and torques (N m) from 0 up, alike in both directions: the means of the standing rows.
 
     Torques do not fall while ticks rise: neighbours in the wrong order are averaged.
@@ -92,7 +92,7 @@ def table_of(rows: Sequence[Row]) -> tuple[tuple[float, ...], tuple[float, ...]]
     return tuple(ticks for ticks, _ in table), tuple(torque for _, torque in table)
 
 
-def _means(rows: Sequence[Row]) -> list[Point]:
+def _means(rows: Sequence[TorquePoint]) -> list[Point]:
     """Return size of delta and mean torque along it, of the standing rows, from small to large.
 
     Both directions are one point: what a reading is rounded by is the same in both.
@@ -157,7 +157,7 @@ def _through_origin(points: Sequence[Point], floor: float) -> Estimate:
     return _estimate(slope, max(math.sqrt(squares / free), floor) / math.sqrt(spread), free)
 
 
-def _damping(fit: Fit, turning: Sequence[Row], floor: float) -> Estimate | None:
+def _damping(fit: Fit, turning: Sequence[TorquePoint], floor: float) -> Estimate | None:
     """Return what is missing per speed, from rows that turned the way they were driven, short of the limit.
 
     At the limit the delay costs nothing.

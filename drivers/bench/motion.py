@@ -27,14 +27,14 @@ STILL_CYCLES: Final = 8
 """For so many cycles per servo it is told to stay where it is: some are set up when the first goal comes, and a goal
 that had crept away meanwhile would be jumped to."""
 
-PATIENCE_NS: Final = 1_000_000_000
+MOTION_TIMEOUT_NS: Final = 1_000_000_000
 """How long a servo may lag behind, or take to arrive."""
 
 _FARTHEST: Final = 2.0
 """A goal is never further ahead of its shaft than so many times the lag at which it waits."""
 
 _OK = int(ReplyStatus.OK)
-Asked = Callable[[], bool]
+StopRequested = Callable[[], bool]
 
 
 class Ending(Enum):
@@ -50,7 +50,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CycleReadings:
     """One cycle of a motion: when it was complete (ns since the start), and what was read and sent, raw."""
 
     time_ns: int
@@ -65,12 +65,12 @@ class Look:
         return all(status == _OK for status in self.statuses)
 
 
-def exchange(bus: Bus, pace: WaitingClock, goals: Sequence[int], begun_ns: int) -> Look:
+def exchange(bus: Bus, pace: WaitingClock, goals: Sequence[int], begun_ns: int) -> CycleReadings:
     """Exchange once with everybody. Raises `PortError`."""
     bus.start(pace.now_ns, list(goals))
     finish(bus, pace)
     positions, loads, statuses = tuple(bus.position_raw), tuple(bus.current_raw), tuple(bus.status)
-    return Look(pace.now_ns - begun_ns, positions, loads, statuses, tuple(goals))
+    return CycleReadings(pace.now_ns - begun_ns, positions, loads, statuses, tuple(goals))
 
 
 def read_first(bus: Bus, pace: WaitingClock, rounds: int = READINGS) -> None:
@@ -86,7 +86,7 @@ def read_first(bus: Bus, pace: WaitingClock, rounds: int = READINGS) -> None:
         raise BusError(f"no believable reading from {', '.join(silent)}: nothing is driven blind; try `nuc bus ping`")
 
 
-def watch(bus: Bus, pace: WaitingClock, period_ns: int, stop: Asked) -> Iterator[Look]:
+def watch(bus: Bus, pace: WaitingClock, period_ns: int, stop: StopRequested) -> Iterator[CycleReadings]:
     """Read everybody every `period_ns`, 0 for as fast as it goes, until asked to stop. Raises `PortError`."""
     begun_ns = due_ns = pace.now_ns
     while not stop():
@@ -117,7 +117,7 @@ class Move:
         self._late_ns = 0
         self.ending = Ending.DONE
 
-    def run(self, stop: Asked) -> Iterator[Look]:
+    def run(self, stop: StopRequested) -> Iterator[CycleReadings]:
         """Yield each cycle until everybody has arrived, or something ends it. Raises `BusError`, `PortError`."""
         bus, pace = self._bus, self._pace
         read_first(bus, pace)
@@ -147,14 +147,14 @@ class Move:
                 on = True
         self._late_ns = 0 if on else self._late_ns + passed_ns
 
-    def _ended(self, goals: Sequence[float], stop: Asked) -> Ending | None:
+    def _ended(self, goals: Sequence[float], stop: StopRequested) -> Ending | None:
         if (ending := _interrupted(self._bus, stop)) is not None:
             return ending
         there = all(goal == target for goal, target in zip(goals, self._targets, strict=True))
         near = zip(self._bus.position_raw, self._targets, self._tolerances, strict=True)
         if there and all(abs(position - target) <= tolerance for position, target, tolerance in near):
             return Ending.DONE
-        if self._late_ns >= PATIENCE_NS:
+        if self._late_ns >= MOTION_TIMEOUT_NS:
             return Ending.SHORT if there else Ending.BLOCKED
         return None
 
@@ -181,7 +181,7 @@ class Push:
         self.begun_raw = -1
         self.ending = Ending.DONE
 
-    def run(self, stop: Asked) -> Iterator[Look]:
+    def run(self, stop: StopRequested) -> Iterator[CycleReadings]:
         """Yield each cycle until the time is over, or something ends it. Raises `BusError`, `PortError`."""
         bus, pace = self._bus, self._pace
         read_first(bus, pace)
@@ -197,7 +197,7 @@ class Push:
             exchange(bus, pace, [LIMP], begun_ns)
         self.ending = ending
 
-    def _ended(self, passed_ns: int, stop: Asked) -> Ending | None:
+    def _ended(self, passed_ns: int, stop: StopRequested) -> Ending | None:
         if (ending := _interrupted(self._bus, stop)) is not None:
             return ending
         if abs(self._bus.position_raw[0] - self.begun_raw) > self._most:
@@ -215,7 +215,7 @@ def check_raw(model: ServoModel, raw: int) -> None:
         )
 
 
-def _keep_still(bus: Bus, pace: WaitingClock, period_ns: int, stop: Asked) -> None:
+def _keep_still(bus: Bus, pace: WaitingClock, period_ns: int, stop: StopRequested) -> None:
     """Tell everybody for a few cycles to stay where they were read to be."""
     begun_ns = due_ns = pace.now_ns
     places = list(bus.position_raw)
@@ -227,7 +227,7 @@ def _keep_still(bus: Bus, pace: WaitingClock, period_ns: int, stop: Asked) -> No
         due_ns = wait_for_next(pace, due_ns, period_ns, stop)
 
 
-def _interrupted(bus: Bus, stop: Asked) -> Ending | None:
+def _interrupted(bus: Bus, stop: StopRequested) -> Ending | None:
     """Return what ends any motion at once."""
     if stop():
         return Ending.STOPPED
@@ -236,9 +236,9 @@ def _interrupted(bus: Bus, stop: Asked) -> Ending | None:
     return Ending.REFUSED if bus.refusals else None
 
 
-def wait_for_next(pace: WaitingClock, due_ns: int, period_ns: int, stop: Asked) -> int:
+def wait_for_next(pace: WaitingClock, due_ns: int, period_ns: int, stop: StopRequested) -> int:
     """Wait for the next cycle, due a period after the last; return when that was. One that is late begins at once."""
     due_ns = max(due_ns + period_ns, pace.now_ns)
     while pace.now_ns < due_ns and not stop():
-        pace.wait(min(due_ns, pace.now_ns + PATIENCE_NS // 10), ())
+        pace.wait(min(due_ns, pace.now_ns + MOTION_TIMEOUT_NS // 10), ())
     return due_ns

@@ -93,7 +93,7 @@ class WithSettings(Protocol):
         """Return the settings of the servo that answers to `bus_id`; `options` are those of the line's URL.
 
         `model` is what it should be, "" for whatever it is. With `assumed`, commands may be used that nobody has
-        confirmed. Raises `BusError` when nobody answers, or somebody else.
+        confirmed. Raises `BusError` when no servo answers, or one of another model.
         """
         ...
 

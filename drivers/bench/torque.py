@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Final
 
-from drivers.bench.motion import Asked, Ending, Look, Push
+from drivers.bench.motion import CycleReadings, Ending, Push, StopRequested
 from drivers.errors import BusError
 from drivers.servo import ServoModel
 
@@ -32,7 +32,7 @@ GRAVITY_M_S2: Final = 9.80665
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TorquePoint:
     """One delta, `ticks`, held: mean and standard deviation of its torque (N m), and the shaft's speed (ticks/s).
 
     Torques and speeds have the sign of rising positions. `stood` says whether the shaft stood still; `true_n_m` is what
@@ -55,10 +55,10 @@ class Hold:
     def __init__(self, push: Push, ticks: int, model: ServoModel, truth: Callable[[], float] | None = None) -> None:
         """`truth` asks an emulated servo which torque it really gives (N m)."""
         self._push, self._ticks, self._model, self._truth = push, ticks, model, truth
-        self._looks: list[Look] = []
+        self._looks: list[CycleReadings] = []
         self._true: list[float] = []
 
-    def run(self, stop: Asked) -> Iterator[Look]:
+    def run(self, stop: StopRequested) -> Iterator[CycleReadings]:
         """Hold the delta. Cycles whose goal met an end of the scale do not count. Raises `BusError`, `PortError`."""
         low, high = self._model.positions
         for look in self._push.run(stop):
@@ -68,7 +68,7 @@ class Hold:
                     self._true.append(self._truth())
             yield look
 
-    def row(self) -> Row:
+    def row(self) -> TorquePoint:
         """Return what was seen once it had settled. Raises `BusError` when that was too little."""
         first = round(SETTLED * len(self._looks))
         looks = self._looks[first:]
@@ -79,7 +79,7 @@ class Hold:
             )
         torques = [torque_of_load(self._model, look.loads[0], self._ticks) for look in looks]
         places = [look.positions[0] for look in looks]
-        return Row(
+        return TorquePoint(
             ticks=self._ticks,
             torque_n_m=fmean(torques),
             spread_n_m=pstdev(torques),
@@ -102,7 +102,7 @@ def shows_torque(model: ServoModel) -> bool:
     return "duty" not in model.load_unit
 
 
-def at_voltage_limit(model: ServoModel, row: Row) -> bool:
+def at_voltage_limit(model: ServoModel, row: TorquePoint) -> bool:
     """Say whether a shaft with a regulated current turned nearly as fast as it can: the voltage bounds it there.
 
     What is missing there is no loss in proportion to the speed.

@@ -184,7 +184,7 @@ class Parser:
         """Whether no packet is half received."""
         return not self._buffer
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drop a packet that is half received."""
         self.stray_bytes += len(self._buffer)
         self._buffer.clear()

@@ -39,11 +39,11 @@ from drivers.dynamixel.table import (
     WATCHDOG_STEP_NS,
 )
 from drivers.errors import FrameError
-from drivers.framed.emulation.emulator import Manners
+from drivers.framed.emulation.emulator import LineBehaviour
 from drivers.framed.emulation.from_url import Emulation
-from drivers.framed.emulation.groups import FAST_BULK_READ, Part
-from drivers.framed.emulation.memory import Change
-from drivers.framed.emulation.servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
+from drivers.framed.emulation.groups import FAST_BULK_READ, GroupPart
+from drivers.framed.emulation.memory import RegisterWrite
+from drivers.framed.emulation.servo import ROOM_DEG_C, FramedServo, ShaftReading, StatusReply, nearest
 from drivers.framed.packet import SYNC_READ, SYNC_WRITE, Packet
 from drivers.framed.registers import Register
 from drivers.port import NEVER
@@ -129,7 +129,7 @@ class DynamixelServo(FramedServo):
         if all(first >= self.memory.table["torque_enable"].address for first in places):
             self.write(address, data, now_ns)
 
-    def _current_a(self, sight: Sight) -> float:
+    def _current_a(self, sight: ShaftReading) -> float:
         """Return the current: what the loop asks for where it regulates it, else what flows in the winding.
 
         No more flows than the supply drives against the motor's own voltage.
@@ -150,10 +150,10 @@ class DynamixelServo(FramedServo):
         """Stop: nobody has said anything for too long."""
         self._watchdog_ns = 0
         self.memory["bus_watchdog"] = _TRIPPED
-        self.memory["goal_position"] = self._raw(self.see(now_ns).motion.angle_deg)
+        self.memory["goal_position"] = self._raw(self.read_shaft(now_ns).motion.angle_deg)
         for name in ("profile_acceleration", "profile_velocity"):
             self.memory.set_default(name)
-        self.steer()
+        self.drive_plant()
 
     # --- requests ---
 
@@ -161,27 +161,27 @@ class DynamixelServo(FramedServo):
         """Return the alert's bit while there is a hardware error."""
         return ALERT if self.memory["hardware_error"] else 0
 
-    def ping(self) -> Answer:
+    def ping(self) -> StatusReply:
         """Say which model with which firmware is there."""
-        return Answer(self.error(), self.memory.read(0, 2) + self.memory.read(6, 1))
+        return StatusReply(self.error(), self.memory.read(0, 2) + self.memory.read(6, 1))
 
-    def read(self, address: int, count: int, now_ns: int) -> Answer:
+    def read(self, address: int, count: int, now_ns: int) -> StatusReply:
         """Return registers; an access error where the table ends."""
         runs = self._indirect.runs(address, count)
         if not runs or max(sum(run) for run in runs) > self._indirect.end:
-            return Answer(self.error() | ACCESS)
+            return StatusReply(self.error() | ACCESS)
         data = bytearray()
         for first, length in runs:
-            self.sense(first, length, now_ns)
+            self.refresh_readings(first, length, now_ns)
             data += self._indirect.read(first, length) or self.memory.read(first, length)
-        return Answer(self.error(), bytes(data))
+        return StatusReply(self.error(), bytes(data))
 
     def write(self, address: int, data: bytes, now_ns: int) -> int:
         """Set registers, all or none."""
         if self._indirect.holds(address, data):
             return self.error() | (0 if self._indirect.write(address, data) else RANGE)
         at = 0
-        changes: list[Change] = []
+        changes: list[RegisterWrite] = []
         for first, length in self._indirect.runs(address, len(data)):
             piece = self.memory.changes(first, data[at : at + length])
             if sum(_shared(change.register, first, length) for change in piece) < length:
@@ -198,14 +198,14 @@ class DynamixelServo(FramedServo):
         """Do the write that was kept; there must be one."""
         return super().action(now_ns) if self.action_pending else self.error() | INSTRUCTION
 
-    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> Answer | None:
+    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> StatusReply | None:
         """Do what only Dynamixels do, or say what is wrong with it."""
         wrong = orders.obey(self, instruction, params, now_ns, everybody=everybody)
-        return Answer(self.error() | wrong)
+        return StatusReply(self.error() | wrong)
 
     def clear_turns(self, now_ns: int) -> bool:
         """Take whole turns off the position of a shaft that stands still, and off the goal."""
-        sight = self.see(now_ns)
+        sight = self.read_shaft(now_ns)
         if self._moving(sight):
             return False
         turns = self._shaft(sight.motion.angle_deg) // _TURN * _TURN
@@ -228,7 +228,7 @@ class DynamixelServo(FramedServo):
         self.memory["hardware_error"] |= 1 << OVERLOAD_BIT
         self._shut = True
         self.memory["torque_enable"] = 0
-        self.steer()
+        self.drive_plant()
 
     def recover(self) -> None:
         """Forget the hardware error."""
@@ -260,7 +260,7 @@ class DynamixelServo(FramedServo):
         """Return the assumed share of the stall current and time, where the servo shuts down for it at all."""
         return (OVERLOAD_SHARE, OVERLOAD_NS) if self.memory["shutdown"] >> OVERLOAD_BIT & 1 else None
 
-    def load_of(self, sight: Sight) -> float:
+    def load_of(self, sight: ShaftReading) -> float:
         """Return the share of the stall current."""
         return abs(sight.motion.current_a) / self.model.stall_current_a
 
@@ -281,10 +281,10 @@ class DynamixelServo(FramedServo):
         raw = nearest(angle_deg / self.model.tick_deg)
         return _TOP - raw if self._sign < 0 else raw
 
-    def _moving(self, sight: Sight) -> bool:
+    def _moving(self, sight: ShaftReading) -> bool:
         return abs(sight.motion.speed_deg_s) > self.memory["moving_threshold"] * _SPEED_DEG_S
 
-    def _objection(self, change: Change) -> int:
+    def _objection(self, change: RegisterWrite) -> int:
         """Return the error number of what is wrong with a change, 0 for nothing."""
         register, value, whole = change
         if register.access == "read" or (register.access == "eeprom" and self.memory["torque_enable"]):
@@ -312,11 +312,11 @@ class DynamixelServo(FramedServo):
             return 0 if self.memory["min_position"] <= value <= self.memory["max_position"] else LIMIT
         return 0
 
-    def _apply(self, change: Change, now_ns: int) -> None:
+    def _apply(self, change: RegisterWrite, now_ns: int) -> None:
         register, value, _ = change
         name = register.name
         if name == "torque_enable" and value and not self.memory[name]:
-            self.memory["goal_position"] = self._raw(self.see(now_ns).motion.angle_deg)
+            self.memory["goal_position"] = self._raw(self.read_shaft(now_ns).motion.angle_deg)
             if self._shut:
                 # The look found one overload too many.
                 return
@@ -332,7 +332,7 @@ class DynamixelServo(FramedServo):
         if name == "goal_position" and self.memory["drive_mode"] & _TORQUE_BY_GOAL and not self._shut:
             self.memory["torque_enable"] = 1
         if self.driving or name == "torque_enable":
-            self.steer()
+            self.drive_plant()
 
     def _reset_goals(self) -> None:
         for name, limit in _LIMITED.items():
@@ -345,7 +345,7 @@ def _shared(register: Register, first: int, length: int) -> int:
     return min(register.address + register.size, first + length) - max(register.address, first)
 
 
-def _fast_status(parts: Sequence[Part], answers: Sequence[tuple[int, Answer]]) -> bytes:
+def _fast_status(parts: Sequence[GroupPart], answers: Sequence[tuple[int, StatusReply]]) -> bytes:
     """Return the one packet of a fast reply as far as there are answers; nothing where it could not be that long."""
     given = [Packet(bus_id, -1, answer.data, answer.error) for bus_id, answer in answers]
     absent = [Packet(0, -1, bytes(part.length), 0) for part in parts[len(answers) :]]
@@ -358,7 +358,7 @@ def _fast_status(parts: Sequence[Part], answers: Sequence[tuple[int, Answer]]) -
 
 EMULATION: Final = Emulation(
     DynamixelServo,
-    Manners(
+    LineBehaviour(
         groups=frozenset((SYNC_READ, SYNC_WRITE, FAST_SYNC_READ, BULK_READ, BULK_WRITE, FAST_BULK_READ)),
         ping_slots=True,
         byte_gap_ns=BYTE_GAP_NS,

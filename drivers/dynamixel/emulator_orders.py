@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from drivers.framed.emulation.memory import Memory
+from drivers.framed.emulation.memory import RegisterMemory
 from drivers.framed.emulation.servo import ACTION, REG_WRITE
 from drivers.framed.packet import PING, READ, REBOOT, WRITE
 
@@ -35,7 +35,7 @@ _KEEP_ASIDE, _TAKE_BACK = b"\x01CTRL", b"\x02CTRL"
 class Ordered(Protocol):
     """The servo. `backup` are the settings it keeps aside, none at first."""
 
-    memory: Memory
+    memory: RegisterMemory
     backup: dict[str, int]
 
     def power_up(self) -> None:

@@ -30,7 +30,7 @@ from drivers.dynamixel.table import (
     TABLES,
     WATCHDOG_STEP_NS,
 )
-from drivers.framed.layout import FastRead, Fixed, Kind, Layout, Meaning
+from drivers.framed.layout import FamilyLayout, FastRead, FixedRegister, Meaning, ModelLayout
 from drivers.framed.packet import PING, READ, REBOOT, SYNC_READ, SYNC_WRITE, WRITE
 
 ALERT: Final = 0x80
@@ -98,12 +98,12 @@ _MEANINGS: Final = (
 )
 
 _FIXED: Final = (
-    Fixed("protocol", "a servo that speaks another one does not hear the commands here any more"),
-    Fixed("status_level", "below 1 it could no longer be read; whoever drives the servo sets it to 2"),
+    FixedRegister("protocol", "a servo that speaks another one does not hear the commands here any more"),
+    FixedRegister("status_level", "below 1 it could no longer be read; whoever drives the servo sets it to 2"),
 )
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> ModelLayout:
     model, table = MODELS[name], TABLES[name]
     if "present_current" in table:
         # At the stall torque.
@@ -115,7 +115,7 @@ def _kind(name: str) -> Kind:
         mode, cap, load, limits = POSITION, "pwm", "present_load", ("min_position", "max_position")
         drive, drive_goal = ("", 0), ""
     settings = (*_ALWAYS, ("operating_mode", mode), *_AFTER)
-    return Kind(
+    return ModelLayout(
         model=model,
         table=table,
         settings=settings,
@@ -129,7 +129,7 @@ def _kind(name: str) -> Kind:
     )
 
 
-LAYOUT: Final = Layout(
+LAYOUT: Final = FamilyLayout(
     family="dynamixel",
     dialect=DIALECT,
     kinds={name: _kind(name) for name in MODELS},

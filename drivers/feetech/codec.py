@@ -80,7 +80,7 @@ class FeetechParser:
         """Whether no packet is half received."""
         return not self._buffer
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drop a packet that is half received; its bytes are strays."""
         self._skip(0, len(self._buffer))
         self._buffer = b""

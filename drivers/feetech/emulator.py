@@ -34,10 +34,10 @@ from drivers.feetech.table import (
     SPEED_DEG_S,
     TABLES,
 )
-from drivers.framed.emulation.emulator import Manners
+from drivers.framed.emulation.emulator import LineBehaviour
 from drivers.framed.emulation.from_url import Emulation
-from drivers.framed.emulation.memory import Change
-from drivers.framed.emulation.servo import ROOM_DEG_C, Answer, FramedServo, Sight, nearest
+from drivers.framed.emulation.memory import RegisterWrite
+from drivers.framed.emulation.servo import ROOM_DEG_C, FramedServo, ShaftReading, StatusReply, nearest
 from drivers.framed.packet import REBOOT, SYNC_READ, SYNC_WRITE
 from drivers.servo import ServoAddress, ServoModel, ServoPlant
 
@@ -85,11 +85,11 @@ class FeetechServo(FramedServo):
         """Return the load's bit while the servo protects itself."""
         return (self._overloaded or self._limp) << OVERLOAD_BIT
 
-    def read(self, address: int, count: int, now_ns: int) -> Answer:
+    def read(self, address: int, count: int, now_ns: int) -> StatusReply:
         """Return registers, as many as a packet holds; addresses without any read as 0 (assumed)."""
         count = min(count, MAX_PARAMS)
-        self.sense(address, count, now_ns)
-        return Answer(self.error(), self.memory.read(address, count))
+        self.refresh_readings(address, count, now_ns)
+        return StatusReply(self.error(), self.memory.read(address, count))
 
     def write(self, address: int, data: bytes, now_ns: int) -> int:
         """Set those registers that may be set to what is written."""
@@ -97,7 +97,7 @@ class FeetechServo(FramedServo):
             self._write_one(change, now_ns)
         return self.error()
 
-    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> Answer | None:
+    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> StatusReply | None:
         """Restart, calibrate, keep settings or go back to them; nothing for what is no instruction."""
         if instruction == REBOOT and not params:
             self.power_up()
@@ -111,7 +111,7 @@ class FeetechServo(FramedServo):
             self._recover_settings()
         elif instruction != RESET or params:
             return None
-        return Answer(self.error())
+        return StatusReply(self.error())
 
     def power_up(self) -> None:
         """Start anew; the torque's limit is what is kept as the highest."""
@@ -123,7 +123,7 @@ class FeetechServo(FramedServo):
         """Take the torque off, until a restart."""
         self._limp = True
         self.memory["torque_enable"] = 0
-        self.steer()
+        self.drive_plant()
 
     def recover(self) -> None:
         """Let the torque be switched on again."""
@@ -154,14 +154,14 @@ class FeetechServo(FramedServo):
             return None
         return self.memory["overload_torque"] / 100.0, self.memory["overload_time"] * 10_000_000
 
-    def load_of(self, sight: Sight) -> float:
+    def load_of(self, sight: ShaftReading) -> float:
         """Return the share of full drive."""
         return abs(sight.duty)
 
     def protect(self) -> None:
         """Hold with less torque."""
         self._overloaded = True
-        self.steer()
+        self.drive_plant()
 
     @property
     def _speed_unit(self) -> float:
@@ -171,7 +171,7 @@ class FeetechServo(FramedServo):
         """Return what a sensor of one turn says."""
         return (nearest(angle_deg / self.model.tick_deg) - self.memory["position_offset"]) % _TURN
 
-    def _write_one(self, change: Change, now_ns: int) -> None:
+    def _write_one(self, change: RegisterWrite, now_ns: int) -> None:
         register, value, _ = change
         name = register.name
         if register.access == "read" or not register.low <= value <= register.high:
@@ -185,37 +185,37 @@ class FeetechServo(FramedServo):
         if name == "goal_position" and self.torque_by_goal and not self._limp:
             self.memory["torque_enable"] = _ON
         if self.driving:
-            self.steer()
+            self.drive_plant()
 
     def _switch(self, value: int, now_ns: int) -> None:
         if value == _HERE_IS_MIDDLE:
             self._call_here(_MIDDLE, now_ns)
         elif value in _SWITCH and not self._limp:
             if value == _ON and self.memory["torque_enable"] != _ON:
-                self.memory["goal_position"] = self._position(self.see(now_ns).motion.angle_deg)
+                self.memory["goal_position"] = self._position(self.read_shaft(now_ns).motion.angle_deg)
             self.memory["torque_enable"] = value
-            self.steer()
+            self.drive_plant()
 
     def _call_here(self, position: int, now_ns: int) -> None:
         """Set the offset so that the shaft is at `position`, the shorter way round."""
-        at = nearest(self.see(now_ns).motion.angle_deg / self.model.tick_deg)
+        at = nearest(self.read_shaft(now_ns).motion.angle_deg / self.model.tick_deg)
         offset = (at - position + _MIDDLE) % _TURN - _MIDDLE
         self.memory["position_offset"] = offset
         if self.memory["eprom_lock"] == PERSISTENT:
             self.memory.keep("position_offset")
         if self.driving:
             self.memory["goal_position"] = position
-            self.steer()
+            self.drive_plant()
 
     def _recover_settings(self) -> None:
         if self.memory["eprom_lock"] != PERSISTENT:
             return
         factory = {r.name: r.default for r in self.memory.table.all.values() if r.access == "eeprom"}
         self.memory.restore({**(self._backup or factory), "id": self.memory["id"]})
-        self.steer()
+        self.drive_plant()
 
 
 EMULATION: Final = Emulation(
-    FeetechServo, Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False, byte_gap_ns=BYTE_GAP_NS)
+    FeetechServo, LineBehaviour(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False, byte_gap_ns=BYTE_GAP_NS)
 )
 """What emulated servos of the family are made of."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from drivers.feetech.codec import DIALECT, FeetechListener
 from drivers.feetech.table import BAUD_CODES, FULL_DRIVE, LONGEST_PACKET, MODELS, TABLES
-from drivers.framed.layout import Fixed, Kind, Layout, Meaning
+from drivers.framed.layout import FamilyLayout, FixedRegister, Meaning, ModelLayout
 
 _SETTINGS: Final = (
     ("status_level", 1),
@@ -34,7 +34,9 @@ _MEANINGS: Final = (
 )
 
 _FIXED: Final = (
-    Fixed("phase", "bits 0, 1, 5 and 6 say how the servo is built: with others it may run away", mask=0b0110_0011),
+    FixedRegister(
+        "phase", "bits 0, 1, 5 and 6 say how the servo is built: with others it may run away", mask=0b0110_0011
+    ),
 )
 
 _ALERTS: Final = {0: "voltage", 1: "encoder", 2: "heat", 3: "current", 5: "overload"}
@@ -49,11 +51,11 @@ number of packets swallowed, modulo 256: 86 of them at least, and 42 fit into th
 change the sum, would make it right sooner or later.
 """
 
-LAYOUT: Final = Layout(
+LAYOUT: Final = FamilyLayout(
     family="feetech",
     dialect=DIALECT,
     kinds={
-        name: Kind(
+        name: ModelLayout(
             model=model,
             table=TABLES[name],
             settings=_SETTINGS,

@@ -20,7 +20,7 @@
     servos         what a bus keeps of each of its servos, beside their readings
     setup          what is asked of a servo before it is driven, one register after the other
     sniffer        what a host says on a line of servos with registers, from the bytes alone
-    talk           exchanges on a half-duplex line, one after the other, without waiting inside a call
+    transactions           exchanges on a half-duplex line, one after the other, without waiting inside a call
 
 A family adds its codec, its tables, a `Layout`, what its emulated servos do with their registers, and a `FramedFamily`
 that an entry point names.

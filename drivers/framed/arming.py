@@ -11,11 +11,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 from drivers.framed import requests
 from drivers.framed.group_read import LONGEST_GROUP, GroupReader
-from drivers.framed.layout import GAIN, TORQUE, Kind, Layout
+from drivers.framed.layout import GAIN, TORQUE, FamilyLayout, ModelLayout
 from drivers.framed.registers import Register
 from drivers.framed.servos import BusServo
 from drivers.framed.setup import Setup
-from drivers.framed.talk import Answers, Exchange
+from drivers.framed.transactions import Exchange, StatusesById
 
 ON: Final = 1
 """What the register of the torque holds while it is on."""
@@ -27,7 +27,7 @@ _Told: TypeAlias = tuple[Register, list[tuple[BusServo, int]]]
 """A register, and what each of some servos should hold in it."""
 
 
-class Loss(NamedTuple):
+class RegisterMismatch(NamedTuple):
     """A register that holds something else than was told."""
 
     register: str
@@ -40,15 +40,15 @@ class Arming:
 
     __slots__ = ("_dialect", "_layout", "_spans", "_watchdog", "_watchdog_steps", "_which", "level")
 
-    def __init__(self, layout: Layout, *, level: int, watchdog_ns: int) -> None:
+    def __init__(self, layout: FamilyLayout, *, level: int, watchdog_ns: int) -> None:
         """Tell what `layout` has; a `watchdog_ns` of 0 is none."""
         self.level = level
         self._layout, self._dialect = layout, layout.dialect
         self._watchdog = layout.register(layout.watchdog) if layout.watchdog and watchdog_ns else None
         self._watchdog_steps = 0
         # What was last asked for in `spans`, and of whom.
-        self._spans: list[Span] = []
-        self._which: tuple[int, list[tuple[int, Setup, Kind]]] = level, []
+        self._spans: list[RegisterSpan] = []
+        self._which: tuple[int, list[tuple[int, Setup, ModelLayout]]] = level, []
         if self._watchdog is not None:
             self._watchdog_steps = min(max(round(watchdog_ns / layout.watchdog_step_ns), 1), self._watchdog.high)
 
@@ -67,11 +67,11 @@ class Arming:
 
     def check(
         self, reader: GroupReader, servos: Sequence[BusServo], prefix: bytes = b""
-    ) -> Generator[Exchange, Answers, dict[int, list[Loss]]]:
+    ) -> Generator[Exchange, StatusesById, dict[int, list[RegisterMismatch]]]:
         """Read back what was told, behind the requests in `prefix`; return what is otherwise, as `compare` does."""
         return (yield from compare(reader, servos, _by_span(self._told(servos)), prefix))
 
-    def spans(self, servos: Sequence[BusServo]) -> list[Span]:
+    def spans(self, servos: Sequence[BusServo]) -> list[RegisterSpan]:
         """Return all that servos under torque hold only while they are powered; that of the torque comes first."""
         # The watch asks again and again for the same; to say it takes as long as several cycles.
         which = self.level, [(servo.number, servo.setup, servo.kind) for servo in servos]
@@ -130,7 +130,7 @@ def _by_register(values: Iterable[tuple[Register, BusServo, int]]) -> list[_Told
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RegisterSpan:
     """Bytes of memory that are read together."""
 
     first: int
@@ -138,27 +138,27 @@ class Span:
     told: tuple[_Told, ...]
 
 
-def _by_span(told: Sequence[_Told]) -> list[Span]:
+def _by_span(told: Sequence[_Told]) -> list[RegisterSpan]:
     """Return the spans of memory in which all this lies, by address."""
-    spans: list[Span] = []
+    spans: list[RegisterSpan] = []
     for register, values in sorted(told, key=lambda one: one[0].address):
         end = register.address + register.size
         if spans and register.address - spans[-1].end <= _GAP:
             before = spans.pop()
-            spans.append(Span(before.first, max(end, before.end), (*before.told, (register, values))))
+            spans.append(RegisterSpan(before.first, max(end, before.end), (*before.told, (register, values))))
         else:
-            spans.append(Span(register.address, end, ((register, values),)))
+            spans.append(RegisterSpan(register.address, end, ((register, values),)))
     return spans
 
 
 def compare(
-    reader: GroupReader, servos: Sequence[BusServo], spans: Sequence[Span], prefix: bytes = b""
-) -> Generator[Exchange, Answers, dict[int, list[Loss]]]:
+    reader: GroupReader, servos: Sequence[BusServo], spans: Sequence[RegisterSpan], prefix: bytes = b""
+) -> Generator[Exchange, StatusesById, dict[int, list[RegisterMismatch]]]:
     """Read spans of memory, behind the requests in `prefix`.
 
     Return what is otherwise than told, by the servos' numbers, of those that gave all of it.
     """
-    losses: dict[int, list[Loss]] = {servo.number: [] for servo in servos}
+    losses: dict[int, list[RegisterMismatch]] = {servo.number: [] for servo in servos}
     for span in spans:
         asked = [servo for servo in servos if servo.number in losses]
         found = yield from reader.span(asked, span.first, span.end - span.first, prefix, fast=True)
@@ -173,5 +173,5 @@ def compare(
                     continue
                 value = register.decode(found[servo.number][at : at + register.size])
                 if value != told:
-                    losses[servo.number].append(Loss(register.name, value, told))
+                    losses[servo.number].append(RegisterMismatch(register.name, value, told))
     return losses

@@ -34,10 +34,10 @@ from drivers.errors import BusError, FrameError
 from drivers.framed import requests
 from drivers.framed.cycle import Cycle
 from drivers.framed.group_read import LONGEST_GROUP
-from drivers.framed.layout import GOAL, Layout
-from drivers.framed.readings import Readings
+from drivers.framed.layout import GOAL, FamilyLayout
+from drivers.framed.readings import FramedReadings
 from drivers.framed.servos import BusServo, make_servos
-from drivers.framed.talk import Talk
+from drivers.framed.transactions import TransactionRunner
 from drivers.port import Port, wire_ns
 from drivers.servo import LEVEL_SHARE, ServoAddress
 
@@ -63,7 +63,7 @@ class FramedBus:
         self,
         port: Port,
         servos: Sequence[ServoAddress],
-        layout: Layout,
+        layout: FamilyLayout,
         *,
         baud: int,
         timeout_ns: int,
@@ -82,7 +82,7 @@ class FramedBus:
         self._records = make_servos(servos, layout)
         self._positions = [servo.kind.model.positions for servo in self._records]
         self.servos = tuple(servos)
-        readings = self._readings = Readings(len(self.servos), v_max_deg_s / layout.first.model.tick_deg)
+        readings = self._readings = FramedReadings(len(self.servos), v_max_deg_s / layout.first.model.tick_deg)
         self.position_raw, self.current_raw = readings.position_raw, readings.current_raw
         self.status, self.stamp_ns, self.misses = readings.status, readings.stamp_ns, readings.misses
         if watchdog_ns is None:
@@ -91,7 +91,7 @@ class FramedBus:
         self._watched = bool(layout.watchdog and watchdog_ns)
         self._port = port
         timeout_ns = max(timeout_ns, layout.byte_gap_ns)
-        talk = self._talk = Talk(
+        talk = self._talk = TransactionRunner(
             port, layout.dialect, baud=baud, timeout_ns=timeout_ns, late_ns=late_ns, padding=layout.padding
         )
         self._cycle = Cycle(
@@ -228,7 +228,7 @@ class FramedBus:
             raise BusError("the last cycle is not complete: call proceed until it returns True")
 
 
-def _cycle_ns(layout: Layout, ids: Sequence[int], baud: int, *, single: bool) -> int:
+def _cycle_ns(layout: FamilyLayout, ids: Sequence[int], baud: int, *, single: bool) -> int:
     """Return the time on the wire of a cycle with goals for all of these, in the form in use."""
     dialect, (address, length) = layout.dialect, layout.block
     goal, status = layout.register(GOAL), dialect.status_bytes(length)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Final
 
-from drivers.framed.layout import TORQUE, Layout
-from drivers.framed.servo_state import Readiness, Replies, ServoEvent
+from drivers.framed.layout import TORQUE, FamilyLayout
+from drivers.framed.servo_state import Readiness, ReplyTiming, ServoEvent
 from drivers.framed.servos import BusServo, Procedure
 from drivers.framed.setup import (
-    Answer,
     Ask,
     Identity,
     NobodyAnswered,
+    RegisterReply,
     Setup,
     answer_of,
     configure,
@@ -20,7 +20,7 @@ from drivers.framed.setup import (
     identify,
     twin_of,
 )
-from drivers.framed.talk import Answers, Exchange
+from drivers.framed.transactions import Exchange, StatusesById
 
 _TRIES: Final = 3
 
@@ -30,14 +30,14 @@ class Commissioning:
 
     __slots__ = ("_dialect", "_layout", "_servos", "refusals")
 
-    def __init__(self, layout: Layout, servos: Sequence[BusServo]) -> None:
+    def __init__(self, layout: FamilyLayout, servos: Sequence[BusServo]) -> None:
         """Start with nobody refused."""
         self.refusals: tuple[str, ...] = ()
         self._layout, self._dialect, self._servos = layout, layout.dialect, servos
 
-    def run(self, steps: int) -> Generator[Exchange, Answers, None]:
+    def run(self, steps: int) -> Generator[Exchange, StatusesById, None]:
         """Go on finding out about servos and setting them up, for so many exchanges."""
-        # Nobody is told anything before it is known who else obeys it.
+        # No servo is written to before it is known which other servos obey the same id.
         for known in (False, True):
             for servo in self._servos:
                 while steps > 0 and servo.wants and (servo.state.readiness is Readiness.KNOWN) is known:
@@ -45,12 +45,12 @@ class Commissioning:
                     yield from self._step(servo)
 
     def refuse(self, servo: BusServo, why: str) -> None:
-        """Let nobody drive a servo until it has started anew, and say why."""
+        """Refuse to drive a servo until it has restarted, and say why."""
         servo.why = why
         servo.happen(ServoEvent.REFUSE)
         self._say_refusals()
 
-    def _step(self, servo: BusServo) -> Generator[Exchange, Answers, None]:
+    def _step(self, servo: BusServo) -> Generator[Exchange, StatusesById, None]:
         """Make one exchange of a servo's set-up."""
         procedure, ask = servo.pending or self._begin(servo)
         # Should the cycle be broken off here, the set-up begins anew.
@@ -78,17 +78,17 @@ class Commissioning:
         while True:
             packet = yield ask
             tries += 1
-            # What is burnt in is looked at before it is burnt in again: its answer may have been lost.
-            burns = ask.value is not None and ask.register.access == "eeprom"
+            # EEPROM is read before it is written again: the first answer may have been lost.
+            stores = ask.value is not None and ask.register.access == "eeprom"
             if packet is None:
                 servo.happen(ServoEvent.SILENT)
-                if tries < _TRIES and not burns:
+                if tries < _TRIES and not stores:
                     continue
-            answer: Answer | None = answer_of(ask, packet)
+            answer: RegisterReply | None = answer_of(ask, packet)
             if answer is None and ask.value is None:
                 raise NobodyAnswered
             # After a time-out one answer may be late, and about another register: two in a row are not.
-            if servo.state.replies is Replies.LATE and ask.value is None and answer != heard:
+            if servo.state.replies is ReplyTiming.LATE and ask.value is None and answer != heard:
                 tries, heard = 0, answer
                 continue
             tries, heard = 0, None
@@ -97,14 +97,14 @@ class Commissioning:
             except StopIteration as stop:
                 return stop.value
 
-    def _procedure(self, servo: BusServo) -> Generator[Ask, Answer | None, Identity | Setup]:
+    def _procedure(self, servo: BusServo) -> Generator[Ask, RegisterReply | None, Identity | Setup]:
         state = servo.state
         if state.readiness is Readiness.KNOWN:
             return configure(self._layout, servo.address, servo.kind)
         servo.happen(ServoEvent.ASKED)
         return identify(self._layout, servo.address, state)
 
-    def _pair(self, servo: BusServo, second: int) -> Generator[Exchange, Answers, None]:
+    def _pair(self, servo: BusServo, second: int) -> Generator[Exchange, StatusesById, None]:
         """Note which id a servo obeys beside its own, and look anew at the servo that has it, or had it."""
         before, servo.second = servo.second, second
         if second == before:

@@ -1,4 +1,4 @@
-"""What a bus of servos with registers says and does in a cycle, as scripts for `drivers.framed.talk`."""
+"""What a bus of servos with registers says and does in a cycle, as scripts for `drivers.framed.transactions`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final, TypeAlias
 
 from drivers.bus import READ_ONLY
 from drivers.framed import requests
-from drivers.framed.arming import ON, Arming, Loss, compare
+from drivers.framed.arming import ON, Arming, RegisterMismatch, compare
 from drivers.framed.commissioning import Commissioning
 from drivers.framed.group_read import GroupReader
-from drivers.framed.layout import GOAL, POSITION, TORQUE, Kind, Layout
+from drivers.framed.layout import GOAL, POSITION, TORQUE, FamilyLayout, ModelLayout
 from drivers.framed.packet import BROADCAST, Packet
-from drivers.framed.readings import Readings
+from drivers.framed.readings import FramedReadings
 from drivers.framed.registers import pair_reader
 from drivers.framed.search import NO_MODEL, search
-from drivers.framed.servo_state import Contact, Health, Readiness, ServoEvent, Told, Torque
+from drivers.framed.servo_state import Contact, DriveSettings, Health, Readiness, ServoEvent, Torque
 from drivers.framed.servos import BusServo
 from drivers.framed.setup import name_of
-from drivers.framed.talk import Answers, Exchange, Lateness, Script
+from drivers.framed.transactions import Exchange, LateStatuses, StatusesById, Transaction
 
 WATCH_CYCLES: Final = 64
 """How often it is looked whether servos under torque still have it. What else they lose without their supply is looked
@@ -53,16 +53,16 @@ class Cycle:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: FamilyLayout,
         servos: Sequence[BusServo],
-        readings: Readings,
+        readings: FramedReadings,
         *,
         baud: int,
         level: int,
         single: bool,
         fast: bool,
         watchdog_ns: int,
-        late: Lateness,
+        late: LateStatuses,
     ) -> None:
         """Say what `layout` needs to `servos`.
 
@@ -107,7 +107,7 @@ class Cycle:
         for servo in self._servos:
             servo.happen(ServoEvent.LEVEL)
 
-    def exchange(self, limp: Sequence[BusServo], now_ns: int) -> Script:
+    def exchange(self, limp: Sequence[BusServo], now_ns: int) -> Transaction:
         """Send the servos' goals, take the torque off those in `limp`, read everybody, set up who needs it."""
         silent_ns, self._spoken_ns = now_ns - self._spoken_ns, now_ns
         yield from self._look(silent_ns)
@@ -130,8 +130,8 @@ class Cycle:
             yield from self._commissioning.run(1 if self._driving else IDLE_STEPS)
             self._settled = all(servo.state.settled for servo in self._servos)
 
-    def release(self) -> Script:
-        """Take the torque off everybody on the line, whoever is there, and see that it is off."""
+    def release(self) -> Transaction:
+        """Take the torque off every servo on the line, known or not, and check that it is off."""
         self._settled = False
         for servo in self._servos:
             servo.happen(ServoEvent.RELEASE)
@@ -146,13 +146,13 @@ class Cycle:
         for servo in self._servos:
             self._conclude_release(servo, values.get(servo.number))
 
-    def discover(self, ids: Sequence[int]) -> Script:
+    def discover(self, ids: Sequence[int]) -> Transaction:
         """Ask who is there, of these ids or of all, and of which model."""
         models = yield from search(self._layout, self._baud, self._by_id, ids)
         self.found = tuple(models)
         self.found_models = {bus_id: number for bus_id, number in models.items() if number != NO_MODEL}
 
-    def _look(self, silent_ns: int) -> Generator[Exchange, Answers, None]:
+    def _look(self, silent_ns: int) -> Generator[Exchange, StatusesById, None]:
         """See whether servos still are as they were left: those that were missed, and all of them now and then."""
         turn, since = divmod(self._cycles, WATCH_CYCLES)
         self._cycles += 1
@@ -182,7 +182,7 @@ class Cycle:
     def _armed(self) -> list[BusServo]:
         return [servo for servo in self._servos if servo.state.armed]
 
-    def _glance(self, turn: int | None) -> Generator[Exchange, Answers, None]:
+    def _glance(self, turn: int | None) -> Generator[Exchange, StatusesById, None]:
         """Look at the torque of servos that have it, or else at the span whose turn it is.
 
         One that is not found as it was left is inspected.
@@ -198,7 +198,7 @@ class Cycle:
                 self._settled = False
                 servo.happen(ServoEvent.LOOK)
 
-    def _inspect(self, servos: Sequence[BusServo]) -> Generator[Exchange, Answers, None]:
+    def _inspect(self, servos: Sequence[BusServo]) -> Generator[Exchange, StatusesById, None]:
         """See whether servos have their torque, and hold what they were told with it."""
         found = yield from compare(self._reader, servos, self._arming.spans(servos))
         # A status that was garbled and fits its checksum does not cost a servo its torque.
@@ -221,7 +221,7 @@ class Cycle:
         if packets:
             yield Exchange(packets)
 
-    def _judge(self, servo: BusServo, losses: Sequence[Loss]) -> bool:
+    def _judge(self, servo: BusServo, losses: Sequence[RegisterMismatch]) -> bool:
         """Restart a servo that lost what it was told; True where it only has to be told its new bound again."""
         if any(loss.found < 0 and loss.register == self._layout.watchdog for loss in losses):
             self.trips += 1
@@ -233,13 +233,13 @@ class Cycle:
             servo.happen(ServoEvent.RESTARTED)
             return False
         servo.attempts += 1
-        told = servo.state.told in (Told.NOTHING, Told.BOUND)
+        told = servo.state.told in (DriveSettings.NOTHING, DriveSettings.BOUND)
         if told and servo.attempts < ATTEMPTS and lost == {servo.kind.cap[0]}:
             return True
         servo.happen(ServoEvent.LOOSENED)
         return False
 
-    def _switch(self, limp: Sequence[BusServo]) -> Generator[Exchange, Answers, None]:
+    def _switch(self, limp: Sequence[BusServo]) -> Generator[Exchange, StatusesById, None]:
         """Turn the torque on where a goal waits and off where it is not wanted, and see whether it took."""
         # Also where it is believed to be off: somebody else, or the servo itself, may have turned it on since.
         off = [(servo, 0) for servo in limp]
@@ -263,7 +263,7 @@ class Cycle:
             if servo.attempts >= ATTEMPTS:
                 self._commissioning.refuse(servo, f"{name_of(servo.address)} does not turn its torque on")
 
-    def _prepare(self, servos: Sequence[BusServo], prefix: bytes) -> Generator[Exchange, Answers, list[BusServo]]:
+    def _prepare(self, servos: Sequence[BusServo], prefix: bytes) -> Generator[Exchange, StatusesById, list[BusServo]]:
         """Tell servos all that goes before the torque; return those that are seen to hold it."""
         prefix += self._arming.packets(servos)
         found = yield from self._arming.check(self._reader, servos, prefix)
@@ -287,7 +287,7 @@ class Cycle:
         idle = [servo for servo in wanting if servo.state.torque is not Torque.ON]
         # A leg is not driven by half of its servos while the others are still being set up.
         unready = any(servo.goal != READ_ONLY and servo.wants for servo in self._servos)
-        # Somebody who is not known yet may do what another one is told.
+        # A servo that is not identified yet may obey what another one is told.
         unknown = self._layout.second_id and any(servo.state.unknown for servo in self._servos)
         return [] if unknown or (unready and not self._driving) else idle
 
@@ -308,7 +308,7 @@ class Cycle:
     def _goals(self, servos: Sequence[BusServo]) -> bytes:
         return self._arming.write_ids(self._goal, [(servo.bus_id, _aim(servo)) for servo in servos])
 
-    def _one_by_one(self) -> Generator[Exchange, Answers, None]:
+    def _one_by_one(self) -> Generator[Exchange, StatusesById, None]:
         """Write to and read every servo by itself; each write is answered."""
         prefix = self._bounds_again()
         address, length = self._layout.block
@@ -328,7 +328,7 @@ class Cycle:
             prefix = b""
 
     def _hold_goals(self) -> None:
-        """Drop goals that had to wait for somebody's late status: they were worked out too long ago."""
+        """Drop goals that had to wait for a late status: they were computed too long ago."""
         if self._late.until_ns:
             for servo in self._servos:
                 servo.goal = READ_ONLY
@@ -400,7 +400,7 @@ class Cycle:
             self._readings.settle(servo.number)
 
 
-def _view(layout: Layout, kind: Kind) -> _View:
+def _view(layout: FamilyLayout, kind: ModelLayout) -> _View:
     read = pair_reader(kind.table[kind.load], kind.table[POSITION], *layout.block)
     return read, *kind.model.positions
 

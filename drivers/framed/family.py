@@ -20,8 +20,8 @@ from drivers.clock import WaitingClock
 from drivers.errors import BusUrlError
 from drivers.family import Emulator
 from drivers.framed.bus import DEFAULT_WATCHDOG_NS, FramedBus
-from drivers.framed.layout import ID, Layout
-from drivers.framed.sniffer import FramedEar
+from drivers.framed.layout import ID, FamilyLayout
+from drivers.framed.sniffer import FramedSniffer
 from drivers.port import Port
 from drivers.serial.lineoptions import (
     LINE_OPTIONS,
@@ -55,7 +55,7 @@ class FramedFamily:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: FamilyLayout,
         instructions: Mapping[int, str],
         *,
         baud: int,
@@ -136,9 +136,9 @@ class FramedFamily:
         """Return every id from 0 to the highest."""
         return tuple(_servo(bus_id) for bus_id in range(self.layout.dialect.max_id + 1))
 
-    def ear(self) -> FramedEar:
+    def sniffer(self) -> FramedSniffer:
         """Return an ear for what hosts say."""
-        return FramedEar(self.layout, self._instructions)
+        return FramedSniffer(self.layout, self._instructions)
 
     def forms(self) -> tuple[Form, ...]:
         """Return what cycles cost in each form of exchange (`drivers.bench.budget.WithForms`)."""
@@ -146,17 +146,17 @@ class FramedFamily:
 
         return forms_of_layout(self.layout)
 
-    def burn_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
+    def write_id(self, port: Port, pace: WaitingClock, bus_id: int, new_id: int) -> None:
         """Give a servo another id for good, and see that it answers to it."""
-        from drivers.framed.bench.single import burn_id
+        from drivers.framed.bench.blocking import write_id
 
-        burn_id(port, pace, self.layout, bus_id, new_id)
+        write_id(port, pace, self.layout, bus_id, new_id)
 
-    def burn_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
+    def write_baud(self, port: Port, pace: WaitingClock, bus_id: int, baud: int) -> None:
         """Set a servo to another rate for good, and see that it left the present one."""
-        from drivers.framed.bench.single import burn_baud
+        from drivers.framed.bench.blocking import write_baud
 
-        burn_baud(port, pace, self.layout, bus_id, baud)
+        write_baud(port, pace, self.layout, bus_id, baud)
 
     def settings(
         self, port: Port, pace: WaitingClock, options: Mapping[str, float], bus_id: int, *, model: str, assumed: bool

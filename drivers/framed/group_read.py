@@ -6,12 +6,12 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Final
 
 from drivers.framed import requests
-from drivers.framed.layout import Layout
+from drivers.framed.layout import FamilyLayout
 from drivers.framed.packet import SYNC_READ, Packet
 from drivers.framed.registers import Register
 from drivers.framed.servo_state import Contact
 from drivers.framed.servos import BusServo
-from drivers.framed.talk import Answers, Asking, Exchange, Lateness
+from drivers.framed.transactions import Exchange, LateStatuses, StatusesById, StatusQuery
 
 LONGEST_GROUP: Final = 64
 """Servos in one packet at most: where the length is one byte, more do not fit."""
@@ -26,21 +26,21 @@ class GroupReader:
 
     __slots__ = ("_failures", "_fast", "_known", "_late", "_layout")
 
-    def __init__(self, layout: Layout, *, fast: bool, late: Lateness | None = None) -> None:
-        self._layout, self._late = layout, late or Lateness()
+    def __init__(self, layout: FamilyLayout, *, fast: bool, late: LateStatuses | None = None) -> None:
+        self._layout, self._late = layout, late or LateStatuses()
         self._fast = layout.fast if fast else None
         self._failures = 0
         # The last request of each sort, and of whom: by address, length and instruction.
         self._known: dict[tuple[int, int, int], tuple[tuple[int, ...], bytes]] = {}
 
-    def block(self, servos: Sequence[BusServo], take: Callable[[int, Packet, int], None], prefix: bytes) -> Asking:
+    def block(self, servos: Sequence[BusServo], take: Callable[[int, Packet, int], None], prefix: bytes) -> StatusQuery:
         """Ask for the layout's block, behind the requests in `prefix`; `take` gets each status as it comes."""
         address, length = self._layout.block
         return self._ask(servos, address, length, take, prefix, fast=True)
 
     def values(
         self, servos: Sequence[BusServo], register: Register, prefix: bytes = b"", *, again: bytes = b""
-    ) -> Generator[Exchange, Answers, dict[int, int]]:
+    ) -> Generator[Exchange, StatusesById, dict[int, int]]:
         """Ask for one register, behind the requests in `prefix`; `again` is said before those that are asked singly.
 
         Not before each of them where they are more than legs have: padding behind the silent ones would cost seconds.
@@ -59,7 +59,7 @@ class GroupReader:
         *,
         again: bytes = b"",
         fast: bool = False,
-    ) -> Generator[Exchange, Answers, dict[int, bytes]]:
+    ) -> Generator[Exchange, StatusesById, dict[int, bytes]]:
         """Ask for `length` bytes from `address` on, as `values` does; return them by the servos' numbers."""
         answers = yield from self._ask(servos, address, length, None, prefix, again=again, fast=fast)
         found: dict[int, bytes] = {}
@@ -79,7 +79,7 @@ class GroupReader:
         *,
         again: bytes = b"",
         fast: bool = False,
-    ) -> Asking:
+    ) -> StatusQuery:
         gone = [servo for servo in servos if servo.state.contact is _GONE]
         here = [servo for servo in servos if servo not in gone] if gone else servos
         answers: dict[int, Packet] = {}
@@ -90,7 +90,7 @@ class GroupReader:
             form = self._fast if fast else None
             ids = tuple([servo.bus_id for servo in group])
             request = self._request(address, length, ids, SYNC_READ if form is None else form.instruction)
-            got = yield Exchange(request, ids, length, take, form, before=prefix, wary=take is None)
+            got = yield Exchange(request, ids, length, take, form, prefix=prefix, after_late=take is None)
             prefix = b""
             answers |= got
             if len(got) < len(ids):
@@ -100,7 +100,7 @@ class GroupReader:
         for k, servo in enumerate(hidden + gone):
             request = requests.read(self._layout.dialect, servo.bus_id, address, length)
             before = again if k < _OFTEN or k % _OFTEN == 0 else b""
-            answers |= yield Exchange(request, (servo.bus_id,), length, take, before=before, wary=take is None)
+            answers |= yield Exchange(request, (servo.bus_id,), length, take, prefix=before, after_late=take is None)
         # An answer of all together that came late is one.
         if fast and self._fast is not None and len(self._late.ids) == late:
             self._judge_fast(hidden)
@@ -121,7 +121,7 @@ class GroupReader:
             self._fast = None
 
 
-def _hidden(group: Sequence[BusServo], answers: Answers) -> Sequence[BusServo]:
+def _hidden(group: Sequence[BusServo], answers: StatusesById) -> Sequence[BusServo]:
     """Return those behind the one whose silence ended the group's answers."""
     heard = [k for k, servo in enumerate(group) if servo.bus_id in answers]
     return group[heard[-1] + 2 :] if heard else group[1:]

@@ -58,7 +58,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedRegister:
     """A register whose bits in `mask` nobody changes from here, and why."""
 
     register: str
@@ -67,7 +67,7 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ModelLayout:
     """One model as the bus uses it.
 
     `settings` are registers and the values they must have before the servo is driven, in the order they are set; those
@@ -101,7 +101,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FamilyLayout:
     """One family as the bus uses it.
 
     `kinds` are its models by name. `block` is (first address, bytes) of what is read of each servo in each cycle: load
@@ -130,7 +130,7 @@ class Layout:
 
     family: str
     dialect: Dialect
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, ModelLayout]
     block: tuple[int, int]
     bauds: Mapping[int, int]
     alert_mask: int
@@ -142,7 +142,7 @@ class Layout:
     watchdog_step_ns: int = 1
     lock: str = ""
     second_id: str = ""
-    fixed: tuple[Fixed, ...] = ()
+    fixed: tuple[FixedRegister, ...] = ()
     line: str = "URL"
     fast: FastRead | None = None
     byte_gap_ns: int = 0
@@ -151,7 +151,7 @@ class Layout:
     ping_slot_ns: int = 0
 
     @property
-    def first(self) -> Kind:
+    def first(self) -> ModelLayout:
         """Any of the kinds: for registers that all have at the same place."""
         return next(iter(self.kinds.values()))
 
@@ -159,7 +159,7 @@ class Layout:
         """Return a register that all models have at the same place. Raises KeyError."""
         return self.first.table[name]
 
-    def kind_of(self, number: int) -> Kind | None:
+    def kind_of(self, number: int) -> ModelLayout | None:
         """Return the first kind whose servos say they are model `number`, None if there is none."""
         return next((kind for kind in self.kinds.values() if kind.model.number == number), None)
 
@@ -182,12 +182,12 @@ class Layout:
 # which they leave too little, and for the bench, which warns before it is made one.
 
 
-def torque_limits(kind: Kind) -> tuple[tuple[str, int], ...]:
+def torque_limits(kind: ModelLayout) -> tuple[tuple[str, int], ...]:
     """Return the settings that bound the torque for good, each with its value at all the torque there is."""
     return tuple((name, full) for name, full in ((kind.cap_limit, kind.cap[1]), kind.drive) if name)
 
 
-def without_torque(kind: Kind, name: str, found: int, limit_n_m: float = 0.0) -> str:
+def without_torque(kind: ModelLayout, name: str, found: int, limit_n_m: float = 0.0) -> str:
     """Say why a servo with `found` in a setting of its torque is not driven, "" where the weakest level asks for less.
 
     `limit_n_m` is the torque limit of its joint, 0 for none. "" for other settings too.
@@ -203,13 +203,13 @@ def without_torque(kind: Kind, name: str, found: int, limit_n_m: float = 0.0) ->
     return f"which leaves it {left}; expected {least} (torque level {weakest}) to {kind.table[name].high}"
 
 
-def positions_within(kind: Kind, least: int, most: int) -> tuple[int, int]:
+def positions_within(kind: ModelLayout, least: int, most: int) -> tuple[int, int]:
     """Return the lowest and the highest position that limits set in the servo leave of its model's."""
     low, high = kind.model.positions
     return (low, high) if (least, most) == kind.unlimited else (max(low, least), min(high, most))
 
 
-def without_place(kind: Kind, least: int, most: int) -> str:
+def without_place(kind: ModelLayout, least: int, most: int) -> str:
     """Say why a servo with these limits of its positions is not driven: what it takes; "" for more than one."""
     if least > most:
         return f"takes positions from {least} to {most}: expected the lower one first"

@@ -49,7 +49,7 @@ class Listener(ABC):
         """Whether no packet is half received."""
         return not self._buffer
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drop a packet that is half received; its bytes are strays."""
         self.stray_bytes += len(self._buffer)
         self._buffer = b""

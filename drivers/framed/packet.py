@@ -37,7 +37,7 @@ class PacketParser(Protocol):
         """Whether no packet is half received."""
         ...
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drop a packet that is half received."""
         ...
 

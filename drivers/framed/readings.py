@@ -1,4 +1,4 @@
-"""What is believed of the servos' readings: a position is taken only where the shaft can have gone."""
+"""Which of the servos' readings are plausible: a position is taken only where the shaft can have gone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOUBT_NS: Final = 5_000_000
 over in frames of a millisecond, a host is late. Cycles of these families are short, so that matters."""
 
 
-class Readings:
+class FramedReadings:
     """One element per servo in each list, which are changed in place; `missed` and `implausible` count in all.
 
     A checksum of eight bits lets one wrong status of 256 through, so position and age are weighed: what is further away

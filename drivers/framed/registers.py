@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from drivers.errors import FrameError
 
-Access = Literal["read", "ram", "eeprom"]
+RegisterAccess = Literal["read", "ram", "eeprom"]
 
 _CODES: Final = {1: "B", 2: "H", 4: "I"}
 """How `struct` calls a number of so many bytes without sign; in small letters it is two's complement."""
@@ -32,7 +32,7 @@ class Register:
     name: str
     address: int
     size: int
-    access: Access
+    access: RegisterAccess
     default: int = 0
     low: int = 0
     high: int = 0

@@ -6,9 +6,9 @@ from collections.abc import Collection, Generator, Sequence
 from typing import Final
 
 from drivers.framed import requests
-from drivers.framed.layout import MODEL, Layout
+from drivers.framed.layout import MODEL, FamilyLayout
 from drivers.framed.packet import BROADCAST
-from drivers.framed.talk import Answers, Asking, Exchange
+from drivers.framed.transactions import Exchange, StatusesById, StatusQuery
 from drivers.port import wire_ns
 
 NO_MODEL: Final = -1
@@ -22,8 +22,8 @@ Who answers a ping and no read is the ping's own echo, or of no use.
 
 
 def search(
-    layout: Layout, baud: int, known: Collection[int], ids: Sequence[int]
-) -> Generator[Exchange, Answers, dict[int, int]]:
+    layout: FamilyLayout, baud: int, known: Collection[int], ids: Sequence[int]
+) -> Generator[Exchange, StatusesById, dict[int, int]]:
     """Return the model numbers of the servos that answer, by bus id, rising; only `ids` are asked if there are any.
 
     Not heard the first time, an id that was named is asked twice more. Where all are asked at once, those that should
@@ -53,8 +53,8 @@ def search(
     return models
 
 
-def _ping_all(layout: Layout, baud: int) -> Asking:
+def _ping_all(layout: FamilyLayout, baud: int) -> StatusQuery:
     ids = tuple(range(layout.dialect.max_id + 1))
     status_ns = wire_ns(layout.dialect.status_bytes(layout.ping_data), baud)
     patience_ns = len(ids) * (status_ns + layout.ping_slot_ns)
-    return (yield Exchange(requests.ping(layout.dialect, BROADCAST), ids, layout.ping_data, patience_ns=patience_ns))
+    return (yield Exchange(requests.ping(layout.dialect, BROADCAST), ids, layout.ping_data, listen_ns=patience_ns))

@@ -41,7 +41,7 @@ class Contact(Enum):
     HERE = "it answers"
 
 
-class Told(Enum):
+class DriveSettings(Enum):
     """What was seen of what it was told with its torque: gain, bound, watchdog."""
 
     NOTHING = "it is to be looked at; a bound that it does not hold is only told again"
@@ -57,7 +57,7 @@ class Health(Enum):
     AILING = "it says that something ails it"
 
 
-class Replies(Enum):
+class ReplyTiming(Enum):
     """Whether an answer to an earlier question may still be under way while it is set up."""
 
     PROMPT = "it answers what it was asked"
@@ -70,9 +70,9 @@ class ServoState(NamedTuple):
     readiness: Readiness = Readiness.NEW
     torque: Torque = Torque.UNKNOWN
     contact: Contact = Contact.HERE
-    told: Told = Told.NOTHING
+    told: DriveSettings = DriveSettings.NOTHING
     health: Health = Health.WELL
-    replies: Replies = Replies.PROMPT
+    replies: ReplyTiming = ReplyTiming.PROMPT
 
     @property
     def drivable(self) -> bool:
@@ -88,7 +88,7 @@ class ServoState(NamedTuple):
     @property
     def settled(self) -> bool:
         """Whether it is driven, and there is nothing to be looked at."""
-        return self.driven and self.told in (Told.BOUND, Told.HELD)
+        return self.driven and self.told in (DriveSettings.BOUND, DriveSettings.HELD)
 
     @property
     def unknown(self) -> bool:
@@ -103,7 +103,9 @@ class ServoState(NamedTuple):
     @property
     def suspect(self) -> bool:
         """Whether it is armed, and to be looked at."""
-        return self.armed and (self.contact is Contact.BACK or self.told in (Told.NOTHING, Told.CHECK))
+        return self.armed and (
+            self.contact is Contact.BACK or self.told in (DriveSettings.NOTHING, DriveSettings.CHECK)
+        )
 
     @property
     def stale(self) -> bool:
@@ -139,7 +141,7 @@ class ServoEvent(Enum):
     RELEASE = "torque off is sent to everybody on the line"
 
 
-Part: TypeAlias = Readiness | Torque | Contact | Told | Health | Replies
+Part: TypeAlias = Readiness | Torque | Contact | DriveSettings | Health | ReplyTiming
 
 _N, _L, _K, _R = Readiness.NEW, Readiness.LOOSEN, Readiness.KNOWN, Readiness.READY
 _X, _F = Readiness.REFUSED, Readiness.FAULT
@@ -155,16 +157,19 @@ def _anew(readiness: Readiness) -> dict[Part, Part]:
 MOVES: Final[Mapping[ServoEvent, Mapping[Part, Part]]] = MappingProxyType(
     {
         ServoEvent.MISSED: {
-            _K: _N, _X: _N, _F: _N, _OFF: _UNKNOWN, _HERE: _GONE, _BACK: _GONE, Replies.PROMPT: Replies.LATE,
+            _K: _N, _X: _N, _F: _N, _OFF: _UNKNOWN, _HERE: _GONE, _BACK: _GONE, ReplyTiming.PROMPT: ReplyTiming.LATE,
         },
         ServoEvent.SEEN: {_GONE: _BACK},
         ServoEvent.DISOBEYED: {_HERE: _BACK},
         ServoEvent.TORQUE_UNKNOWN: {_OFF: _UNKNOWN, _ON: _UNKNOWN},
         ServoEvent.TORQUE_OFF: {_UNKNOWN: _OFF, _ON: _OFF},
         ServoEvent.TORQUE_ON: {_UNKNOWN: _ON, _OFF: _ON},
-        ServoEvent.HOLDS: {_BACK: _HERE, **dict.fromkeys((Told.NOTHING, Told.CHECK, Told.BOUND), Told.HELD)},
-        ServoEvent.LEVEL: {Told.HELD: Told.BOUND, Told.CHECK: Told.NOTHING},
-        ServoEvent.LOOK: {Told.HELD: Told.CHECK, Told.BOUND: Told.NOTHING},
+        ServoEvent.HOLDS: {
+            _BACK: _HERE,
+            **dict.fromkeys((DriveSettings.NOTHING, DriveSettings.CHECK, DriveSettings.BOUND), DriveSettings.HELD),
+        },
+        ServoEvent.LEVEL: {DriveSettings.HELD: DriveSettings.BOUND, DriveSettings.CHECK: DriveSettings.NOTHING},
+        ServoEvent.LOOK: {DriveSettings.HELD: DriveSettings.CHECK, DriveSettings.BOUND: DriveSettings.NOTHING},
         ServoEvent.RESTARTED: {**_anew(_N), _L: _L},
         ServoEvent.LOOSENED: _anew(_L),
         ServoEvent.AILS: {**_anew(_N), Health.WELL: Health.AILING},
@@ -172,9 +177,9 @@ MOVES: Final[Mapping[ServoEvent, Mapping[Part, Part]]] = MappingProxyType(
         ServoEvent.WELL: {Health.AILING: Health.WELL},
         ServoEvent.ASKED: {_L: _N},
         ServoEvent.UNANSWERED: {_K: _N},
-        ServoEvent.SILENT: {Replies.PROMPT: Replies.LATE},
+        ServoEvent.SILENT: {ReplyTiming.PROMPT: ReplyTiming.LATE},
         ServoEvent.IDENTIFIED: {_N: _K},
-        ServoEvent.CONFIGURED: {_K: _R, _UNKNOWN: _OFF, _ON: _OFF, _BACK: _HERE, Replies.LATE: Replies.PROMPT},
+        ServoEvent.CONFIGURED: {_K: _R, _UNKNOWN: _OFF, _ON: _OFF, _BACK: _HERE, ReplyTiming.LATE: ReplyTiming.PROMPT},
         ServoEvent.REFUSE: {_N: _X, _K: _X, _R: _X},
         ServoEvent.SHUT_DOWN: {_X: _F},
         ServoEvent.RELEASE: {_OFF: _UNKNOWN, _ON: _UNKNOWN},

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from drivers.bus import READ_ONLY
 from drivers.errors import BusUrlError
-from drivers.framed.layout import Kind, Layout
+from drivers.framed.layout import FamilyLayout, ModelLayout
 from drivers.framed.packet import Packet
 from drivers.framed.servo_state import DROPS, Contact, Readiness, ServoEvent, ServoState, step
 from drivers.framed.setup import Ask, Identity, Setup
@@ -30,7 +30,7 @@ class BusServo:
     number: int
     bus_id: int
     address: ServoAddress
-    kind: Kind
+    kind: ModelLayout
     state: ServoState = field(default_factory=ServoState)
     goal: int = READ_ONLY
     second: int = -1
@@ -54,7 +54,7 @@ class BusServo:
         return state.unknown or (known and self.goal != READ_ONLY)
 
 
-def make_servos(addresses: Sequence[ServoAddress], layout: Layout) -> tuple[BusServo, ...]:
+def make_servos(addresses: Sequence[ServoAddress], layout: FamilyLayout) -> tuple[BusServo, ...]:
     """Return a record of each servo. Raises `BusUrlError` for none, ids that are double or invalid, unknown models."""
     if not addresses:
         raise BusUrlError("a bus needs at least one servo")

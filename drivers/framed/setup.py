@@ -15,8 +15,8 @@ from drivers.framed.layout import (
     GAIN,
     MODEL,
     TORQUE,
-    Kind,
-    Layout,
+    FamilyLayout,
+    ModelLayout,
     positions_within,
     torque_limits,
     without_place,
@@ -25,7 +25,7 @@ from drivers.framed.layout import (
 from drivers.framed.packet import Dialect, Packet
 from drivers.framed.registers import Register
 from drivers.framed.servo_state import Health, Readiness, ServoState
-from drivers.framed.talk import Exchange
+from drivers.framed.transactions import Exchange
 from drivers.servo import ServoAddress
 
 _WRITES: Final = 3
@@ -40,7 +40,7 @@ class Ask:
     value: int | None = None
 
 
-class Answer(NamedTuple):
+class RegisterReply(NamedTuple):
     """The value of a register that was read (0 after a write), and the error byte."""
 
     value: int
@@ -55,7 +55,7 @@ class Identity:
     its own that it obeys, -1 for none.
     """
 
-    kind: Kind
+    kind: ModelLayout
     refusal: str = ""
     alert: bool = False
     second: int = -1
@@ -72,11 +72,11 @@ class Setup:
     refusal: str = ""
 
 
-Identifying: TypeAlias = Generator[Ask, Answer | None, Identity]
-Setting: TypeAlias = Generator[Ask, Answer | None, Setup]
+IdentifyProcedure: TypeAlias = Generator[Ask, RegisterReply | None, Identity]
+ConfigureProcedure: TypeAlias = Generator[Ask, RegisterReply | None, Setup]
 
 
-def identify(layout: Layout, address: ServoAddress, state: ServoState) -> Identifying:
+def identify(layout: FamilyLayout, address: ServoAddress, state: ServoState) -> IdentifyProcedure:
     """Find out who the servo is, and what ails it if its statuses say so; its torque is all that is changed.
 
     That is taken off first where the `state` it was in says so.
@@ -111,8 +111,8 @@ def identify(layout: Layout, address: ServoAddress, state: ServoState) -> Identi
 
 
 def _misread(
-    layout: Layout, address: ServoAddress, kind: Kind, known: Mapping[str, int]
-) -> Generator[Ask, Answer | None, str]:
+    layout: FamilyLayout, address: ServoAddress, kind: ModelLayout, known: Mapping[str, int]
+) -> Generator[Ask, RegisterReply | None, str]:
     """Return what makes the servo mean something else by its positions than its model does, "" for nothing.
 
     `known` is what was read of it already.
@@ -131,7 +131,7 @@ def _misread(
     return ""
 
 
-def twin_of(layout: Layout, address: ServoAddress, other: ServoAddress) -> str:
+def twin_of(layout: FamilyLayout, address: ServoAddress, other: ServoAddress) -> str:
     """Say that a servo is not driven because another one obeys its id, and what ends that."""
     register = layout.register(layout.second_id)
     none = next((m.value for m in layout.first.meanings if m.register == register.name), register.default)
@@ -142,7 +142,7 @@ def twin_of(layout: Layout, address: ServoAddress, other: ServoAddress) -> str:
     )
 
 
-def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
+def configure(layout: FamilyLayout, address: ServoAddress, kind: ModelLayout) -> ConfigureProcedure:
     """Take the torque off and bring every register to what driving needs; only what differs is written."""
     table, model = kind.table, kind.model
     gain = model.gain_for(address.stiffness_n_m_deg)
@@ -168,14 +168,14 @@ def configure(layout: Layout, address: ServoAddress, kind: Kind) -> Setting:
     return Setup(positions, gain, found.get(kind.cap_limit, kind.cap[1]), found.get(kind.drive[0], 0))
 
 
-def _widen(layout: Layout, address: ServoAddress, kind: Kind) -> str:
+def _widen(layout: FamilyLayout, address: ServoAddress, kind: ModelLayout) -> str:
     """Say how a servo is set to take all positions of its model."""
     limits = zip(kind.limits, kind.model.positions, strict=True)
     low, high = (layout.command(address.bus_id, name, value) for name, value in limits)
     return f"`{high}` and `{low}` let it take all there are"
 
 
-def _write_settings(layout: Layout, kind: Kind, gain: int) -> Generator[Ask, Answer | None, str]:
+def _write_settings(layout: FamilyLayout, kind: ModelLayout, gain: int) -> Generator[Ask, RegisterReply | None, str]:
     """Take the torque off and set everything; return what does not come to be what it should, "" when all did."""
     table = kind.table
     if why := (yield from _ensure(layout, table[TORQUE], 0)):
@@ -187,7 +187,7 @@ def _write_settings(layout: Layout, kind: Kind, gain: int) -> Generator[Ask, Ans
             return why
     if layout.lock and (why := (yield from _ensure(layout, table[layout.lock], 1))):
         return why
-    # Programs differ in the gain they want: one that is kept would be burnt in whenever another one has its turn.
+    # Programs differ in the gain they want: one that is kept would be stored whenever another one has its turn.
     return (yield from _ensure(layout, table[GAIN], gain, keep=False)) if kind.model.gains[1] else ""
 
 
@@ -195,14 +195,16 @@ class NobodyAnswered(Exception):
     """Thrown out of a generator of this module by a read that was not answered."""
 
 
-def _read(register: Register) -> Generator[Ask, Answer | None, int]:
+def _read(register: Register) -> Generator[Ask, RegisterReply | None, int]:
     answer = yield Ask(register)
     if answer is None:
         raise NobodyAnswered
     return answer.value
 
 
-def _ensure(layout: Layout, register: Register, value: int, *, keep: bool = True) -> Generator[Ask, Answer | None, str]:
+def _ensure(
+    layout: FamilyLayout, register: Register, value: int, *, keep: bool = True
+) -> Generator[Ask, RegisterReply | None, str]:
     """Bring a register to `value`; return why it did not come there, "" when it did.
 
     A setting behind a lock outlasts the supply if it is to be kept; otherwise the lock must be closed already.
@@ -241,16 +243,16 @@ def exchange_of(dialect: Dialect, bus_id: int, ask: Ask) -> Exchange:
     register, ids = ask.register, (bus_id,)
     if ask.value is None:
         request = requests.read(dialect, bus_id, register.address, register.size)
-        return Exchange(request, ids, register.size, wary=True)
-    return Exchange(requests.write(dialect, bus_id, register, ask.value), ids, wary=True)
+        return Exchange(request, ids, register.size, after_late=True)
+    return Exchange(requests.write(dialect, bus_id, register, ask.value), ids, after_late=True)
 
 
-def answer_of(ask: Ask, packet: Packet | None) -> Answer | None:
+def answer_of(ask: Ask, packet: Packet | None) -> RegisterReply | None:
     """Return what a status says to it, None where it is none or gives no value."""
     if packet is None:
         return None
     if ask.value is not None:
-        return Answer(0, packet.error)
+        return RegisterReply(0, packet.error)
     if len(packet.params) != ask.register.size:
         return None
-    return Answer(ask.register.decode(packet.params), packet.error)
+    return RegisterReply(ask.register.decode(packet.params), packet.error)

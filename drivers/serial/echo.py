@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from drivers.inprocess import PacedLine
-from drivers.port import Port, PortAround, wire_ns
+from drivers.port import Port, PortWrapper, wire_ns
 
 if TYPE_CHECKING:
     from drivers.family import Emulator
@@ -23,7 +23,7 @@ _PATIENCE_NS: Final = 1_000_000_000
 """For so long an echo is waited for."""
 
 
-class EchoPort(PortAround):
+class EchoPort(PortWrapper):
     """Takes exactly the bytes that were sent out of what comes in, comparing them.
 
     What comes in place of an echo is handed on: to the bus it is stray, or the late reply to what it asked before. The

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from drivers.port import NEVER, Port, PortAround
+from drivers.port import NEVER, Port, PortWrapper
 
 PACKET: Final = 62
 """Bytes of data in a full packet of a full-speed FTDI: 64 less two of status."""
@@ -71,7 +71,7 @@ class LatencyTimer:
         return min(self._source.ready_ns(given + PACKET), tick_ns)
 
 
-class HeldPort(PortAround):
+class HeldPort(PortWrapper):
     """A port on a virtual clock whose adapter holds bytes back (a `drivers.port.Port`)."""
 
     __slots__ = ("_period_ns", "_timer")
@@ -96,8 +96,8 @@ class HeldPort(PortAround):
         return self._timer.ready_ns(expected)
 
 
-class ToldPort(PortAround):
-    """A port whose adapter can not be asked what it holds back: somebody has said it."""
+class DeclaredHoldPort(PortWrapper):
+    """A port whose adapter cannot be asked for its latency timer: the URL declares it."""
 
     __slots__ = ("_period_ns",)
 

@@ -19,7 +19,7 @@ from drivers.injection import FAULT_OPTIONS, LineFaults
 from drivers.inprocess import InProcessPort
 from drivers.port import NEVER, Port
 from drivers.serial.echo import EchoingLine, EchoPort
-from drivers.serial.held import HeldPort, ToldPort
+from drivers.serial.held import DeclaredHoldPort, HeldPort
 from drivers.servo import ServoAddress
 from drivers.url import LineSpec, parse_url
 
@@ -96,7 +96,7 @@ def host_port(port: Port, values: Mapping[str, float]) -> Port:
     """Return the port as a bus is to see it, where an adapter does what the options say. Raises `BusUrlError`."""
     check_line(values)
     if period_ns := latency_ns(values):
-        port = ToldPort(port, period_ns)
+        port = DeclaredHoldPort(port, period_ns)
     return EchoPort(port) if values.get("echo") else port
 
 

@@ -1,30 +1,30 @@
 """Reading bouts back: what a leg did, whether it stepped (appendix 10.3: the toolbox).
 
-    bout          a bout read back
-    by_hand       what was done to a simulated leg from outside, and where the ground was by it
-    compare       bouts side by side
-    conditions    conditions 1 to 9 of docs/stepping.md, and what each behaviour asks of stance
-    criteria      the numbers of docs/stepping.md and docs/outcomes.md, in one place
-    cycle         joint angles, contact and actions over the normalised step cycle
-    errors        what can go wrong in reading and judging bouts
-    firing        what let a joint change its action
-    judge         whether the leg steps in a window as it was asked to, and if not, what it does
-    kinematic     where the joints and the foot of a recorded leg were, computed from its joint angles
-    layout        which column of which log is what
-    listing       which bouts there are below a folder (appendix 10.3, section 5.1.5)
-    load          a data directory -> `Bout`
-    measures      numbers of one window's steady part that the verdict compares with its bounds
-    outcome       what a leg did in a window, whatever was meant
-    phases        swing and stance out of contact and foot height, and the cycle of one joint
-    scriptlog     the writes that were really made, and when the engine started
-    series        one log of a bout as arrays
-    spread        how much steps differ from each other, tests of it, and how much noise alone makes
-    steps         when the foot leaves the ground and touches it again, and in which order
-    stepstats     step statistics of a bout, window by window
-    summary       what was seen in a bout
-    tidy          the logs of a bout as tidy tables
-    tracks        what the step detector looks at
-    windows       behaviour windows of a bout
+    bout            a bout read back
+    by_hand         what was done to a simulated leg from outside, and where the ground was by it
+    compare         bouts side by side
+    conditions      conditions 1 to 9 of docs/stepping.md, and what each behaviour asks of stance
+    criteria        the numbers of docs/stepping.md and docs/outcomes.md, in one place
+    cycle           joint angles, contact and actions over the normalised step cycle
+    errors          what can go wrong in reading and judging bouts
+    firing          what let a joint change its action
+    judge           whether the leg steps in a window as it was asked to, and if not, what it does
+    kinematic       where the joints and the foot of a recorded leg were, computed from its joint angles
+    listing         which bouts there are below a folder (appendix 10.3, section 5.1.5)
+    load            a data directory -> `Bout`
+    log_columns     which column of which log is what
+    measures        numbers of one window's steady part that the verdict compares with its bounds
+    outcome         what a leg did in a window, whatever was meant
+    phases          swing and stance out of contact and foot height, and the cycle of one joint
+    scriptlog       the writes that were really made, and when the engine started
+    series          one log of a bout as arrays
+    spread          how much steps differ from each other, tests of it, and how much noise alone makes
+    steps           when the foot leaves the ground and touches it again, and in which order
+    stepstats       step statistics of a bout, window by window
+    summary         what was seen in a bout
+    tidy            the logs of a bout as tidy tables
+    tracks          what the step detector looks at
+    windows         behaviour windows of a bout
 
     from nuc_engine.analysis import load_bout, bout_stats, summarise
     print(summarise("data/mine"))

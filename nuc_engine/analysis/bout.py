@@ -16,7 +16,7 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.kinematic import foot_path, joint_paths
 from nuc_engine.analysis.phases import find_swings, runs
 from nuc_engine.analysis.series import Series, Span, aligned, hold, interpolate
-from nuc_engine.analysis.tracks import FloatArray, IntArray, LegTracks, ModuleTrack, Role, find_stance_action
+from nuc_engine.analysis.tracks import FloatArray, IntArray, JointRole, LegTracks, ModuleTrack, find_stance_action
 
 MOST_TIMES = 20_000_000
 _WIDTH = 80
@@ -48,7 +48,7 @@ class JointInfo:
     """
 
     name: str
-    role: Role
+    role: JointRole
     states: tuple[int, ...]
     muscles: tuple[str, ...]
     angle: str | None

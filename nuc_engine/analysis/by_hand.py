@@ -10,8 +10,8 @@ import numpy as np
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.plants.events import BaseHeight, Ground, Load, PlantEvent, kind_of, read_event
+from nuc_engine.plants.moving_ground import MovingGround
 from nuc_engine.plants.spec import PlantSpec
-from nuc_engine.plants.stage import Stage
 from nuc_engine.recording.inputs import FILE, InputRecordError, read_inputs
 
 NS = 1e-9
@@ -44,7 +44,7 @@ def event_text(event: PlantEvent) -> str:
 def ground_cm(bout: Bout, spec: PlantSpec, events: Sequence[PlantEvent], times_s: FloatArray) -> FloatArray:
     """Return the height of the ground's surface at each time, shape (n,), as the plant had it; nan: it was away."""
     amatrix = bout.joints[0].amatrix
-    stage = Stage(0.0 if amatrix is None else float(amatrix[2, 3]) * _CM, spec.world.base_height_cm * _CM)
+    stage = MovingGround(0.0 if amatrix is None else float(amatrix[2, 3]) * _CM, spec.world.base_height_cm * _CM)
     places = [(-math.inf, stage.place_m)]
     for event in events:
         if isinstance(event, Ground | BaseHeight):
@@ -62,7 +62,7 @@ def ground_cm(bout: Bout, spec: PlantSpec, events: Sequence[PlantEvent], times_s
     return np.where(found > _AWAY_CM, found, np.nan)
 
 
-def _rise(stage: Stage, since_s: float, until_s: float) -> list[tuple[float, float]]:
+def _rise(stage: MovingGround, since_s: float, until_s: float) -> list[tuple[float, float]]:
     """Let the ground come up, and return its places (time, height in m) on the way."""
     places: list[tuple[float, float]] = []
     while stage.rises and since_s + _STEP_S < until_s:

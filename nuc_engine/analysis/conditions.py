@@ -14,11 +14,11 @@ import numpy as np
 from nuc_engine.analysis.criteria import Behaviour, Criteria
 from nuc_engine.analysis.measures import Measures, ModuleMeasures, median
 from nuc_engine.analysis.steps import Steps
-from nuc_engine.analysis.tracks import FloatArray, LegTracks, Role
+from nuc_engine.analysis.tracks import FloatArray, JointRole, LegTracks
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ConditionResult:
     """One condition. `name` is short and stable; `text` says what was measured and what was expected."""
 
     name: str
@@ -26,19 +26,19 @@ class Check:
     text: str
 
 
-def at_least(name: str, value: float, bound: float, unit: str, what: str) -> Check:
+def at_least(name: str, value: float, bound: float, unit: str, what: str) -> ConditionResult:
     """Check value >= bound; a value that could not be measured (nan) fails."""
-    return Check(name, value >= bound, _text(what, value, unit, "at least", bound))
+    return ConditionResult(name, value >= bound, _text(what, value, unit, "at least", bound))
 
 
-def at_most(name: str, value: float, bound: float, unit: str, what: str) -> Check:
+def at_most(name: str, value: float, bound: float, unit: str, what: str) -> ConditionResult:
     """Check value <= bound; a value or bound that could not be measured (nan) fails."""
-    return Check(name, value <= bound, _text(what, value, unit, "at most", bound))
+    return ConditionResult(name, value <= bound, _text(what, value, unit, "at most", bound))
 
 
-def below(name: str, value: float, bound: float, unit: str, what: str) -> Check:
+def below(name: str, value: float, bound: float, unit: str, what: str) -> ConditionResult:
     """Check value < bound; a value that could not be measured (nan) fails."""
-    return Check(name, value < bound, _text(what, value, unit, "below", bound))
+    return ConditionResult(name, value < bound, _text(what, value, unit, "below", bound))
 
 
 def _text(what: str, value: float, unit: str, sense: str, bound: float) -> str:
@@ -52,7 +52,7 @@ NO_CONTACT_RECORD = "contact with the ground was not recorded"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Demands:
     """What is asked of one window: number of steps, longest stretch (s) without a lift-off, joint cycles to match.
 
     `held` are roles of joints that need not alternate.
@@ -64,12 +64,12 @@ class Asked:
     held: Collection[str] = ()
 
 
-def asked_of(m: Measures, c: Criteria, held: Collection[str] = ()) -> Asked:
+def asked_of(m: Measures, c: Criteria, held: Collection[str] = ()) -> Demands:
     """Return what docs/stepping.md asks of every window."""
-    return Asked(c.min_steps, c.max_gap_periods * m.period_s, m.joint_cycles, held)
+    return Demands(c.min_steps, c.max_gap_periods * m.period_s, m.joint_cycles, held)
 
 
-def general_checks(m: Measures, asked: Asked, contact_known: bool, c: Criteria) -> tuple[Check, ...]:
+def general_checks(m: Measures, asked: Demands, contact_known: bool, c: Criteria) -> tuple[ConditionResult, ...]:
     """Return conditions 1 to 9, one check each or more; without a contact record a failed one says so."""
     mismatch = max(c.max_cycle_mismatch * m.steps, float(c.max_cycle_mismatch_count))
     checks = [
@@ -82,7 +82,7 @@ def general_checks(m: Measures, asked: Asked, contact_known: bool, c: Criteria) 
         *(check for module in m.modules if module.role not in asked.held for check in _module_checks(module, c)),
     ]
     if not contact_known:
-        return (*checks, Check("contact", False, NO_CONTACT_RECORD))
+        return (*checks, ConditionResult("contact", False, NO_CONTACT_RECORD))
     return (
         *checks,
         at_least("contact", m.contact_share, c.min_phase_share, "", "share of time in contact"),
@@ -99,7 +99,7 @@ def switches_too_often(m: Measures, c: Criteria, held: Collection[str] = ()) -> 
     return too_fast or any(mod.switches_per_step > c.max_switches_per_action * mod.action_count for mod in acting)
 
 
-def _module_checks(module: ModuleMeasures, c: Criteria) -> tuple[Check, ...]:
+def _module_checks(module: ModuleMeasures, c: Criteria) -> tuple[ConditionResult, ...]:
     name, most = module.name, c.max_switches_per_action * module.action_count
     return (
         at_least("alternates", module.alternating_share, c.share_of_steps, "", f"{name}: steps with two actions"),
@@ -108,7 +108,9 @@ def _module_checks(module: ModuleMeasures, c: Criteria) -> tuple[Check, ...]:
     )
 
 
-def behaviour_checks(behaviour: Behaviour, leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+def behaviour_checks(
+    behaviour: Behaviour, leg: LegTracks, steps: Steps, criteria: Criteria
+) -> tuple[ConditionResult, ...]:
     """Return the behaviour's own conditions over the given steps.
 
     Raises AnalysisError when the leg lacks a joint the behaviour speaks of. A joint with fewer than two actions is only
@@ -147,30 +149,34 @@ def behaviour_checks(behaviour: Behaviour, leg: LegTracks, steps: Steps, criteri
     )
 
 
-def _flexes(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+def _flexes(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[ConditionResult, ...]:
     return _joint(leg, steps, "FTi", +1, "FTi flexion in stance", criteria)
 
 
-def _inward(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+def _inward(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[ConditionResult, ...]:
     return _strides("inward", -leg.outward_y * steps.foot_stance_cm[:, 1], "foot inward in stance", leg, criteria)
 
 
-def _recovery(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+def _recovery(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[ConditionResult, ...]:
     return _strides("recovery", leg.outward_y * steps.foot_swing_cm[:, 1], "foot outward in swing", leg, criteria)
 
 
-def _strides(name: str, amount: FloatArray, what: str, leg: LegTracks, criteria: Criteria) -> tuple[Check, Check]:
+def _strides(
+    name: str, amount: FloatArray, what: str, leg: LegTracks, criteria: Criteria
+) -> tuple[ConditionResult, ConditionResult]:
     return _moved(name, amount, criteria.min_stride_legs * leg.leg_length_cm, "cm", what, criteria)
 
 
-def _thc_held(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[Check, ...]:
+def _thc_held(leg: LegTracks, steps: Steps, criteria: Criteria) -> tuple[ConditionResult, ...]:
     if leg.find_module("ThC") is None:
         return ()
     covered = steps.module("ThC").range_deg
     return (below("ThC held", median(covered), criteria.min_excursion_deg, "deg", "ThC angle covered per step"),)
 
 
-def _joint(leg: LegTracks, steps: Steps, role: Role, sign: int, what: str, criteria: Criteria) -> tuple[Check, ...]:
+def _joint(
+    leg: LegTracks, steps: Steps, role: JointRole, sign: int, what: str, criteria: Criteria
+) -> tuple[ConditionResult, ...]:
     if not leg.module(role).alternates:
         return ()
     return _moved(
@@ -178,7 +184,7 @@ def _joint(leg: LegTracks, steps: Steps, role: Role, sign: int, what: str, crite
     )
 
 
-def _not_levating(leg: LegTracks, steps: Steps, criteria: Criteria) -> Check:
+def _not_levating(leg: LegTracks, steps: Steps, criteria: Criteria) -> ConditionResult:
     leg.module("CTr")
     change = steps.module("CTr").change_stance_deg
     return below("CTr", median(change), criteria.min_angle_change_deg, "deg", "CTr levation in stance")
@@ -186,7 +192,7 @@ def _not_levating(leg: LegTracks, steps: Steps, criteria: Criteria) -> Check:
 
 def _moved(
     name: str, amount: FloatArray, least: float, unit: str, what: str, criteria: Criteria
-) -> tuple[Check, Check]:
+) -> tuple[ConditionResult, ConditionResult]:
     """The median has to be large enough, and the sign right in most steps."""
     share = float((amount > 0).mean()) if amount.size else float("nan")
     return (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Behaviour = Literal["FWD", "ITF", "ITB", "stick", "sideways", "backward"]
-Kind = Literal[
+VerdictKind = Literal[
     "stepping",
     "wrong direction",
     "cyclic",

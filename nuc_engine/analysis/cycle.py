@@ -58,7 +58,7 @@ class AngleError:
 def mean_cycle(bout: Bout, steps: Steps, points: int = POINTS) -> MeanCycle | None:
     """Return the mean of those steps of a bout that were recorded; None where there are none, or no joint has an angle.
 
-    Steps with a gap in the record of the angles are left out: nobody knows where the joints were then. The same holds
+    Steps with a gap in the record of the angles are left out: the joints' positions in it are unknown. The same holds
     for `contact` and the record of the foot.
     """
     joints = [joint for joint in bout.joints if joint.angle is not None]

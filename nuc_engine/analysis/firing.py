@@ -19,13 +19,13 @@ from nuc_engine.analysis.windows import course_of
 from nuc_engine.model.changes import Changeset
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.values import Values, initial_values, rule_tokens
-from sccils_schemas.rules import And, Comparison, Rule, Variable, parse_tokens
+from sccils_schemas.rules import And, Inequality, Rule, Variable, parse_tokens
 
 NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class RuleTerm:
     """A comparison in the entry rule of an action (its code): a sensor above or below what is named `limit`."""
 
     action: int
@@ -42,7 +42,7 @@ class Fired:
     the joint could not leave its action before.
     """
 
-    term: Term
+    term: RuleTerm
     time_s: float
     limit: float
     new: bool
@@ -56,7 +56,7 @@ class Firing:
     """
 
     t_s: FloatArray
-    limits: Mapping[Term, FloatArray]
+    limits: Mapping[RuleTerm, FloatArray]
     fired: tuple[Fired, ...]
     switches: int
     unexplained: int
@@ -68,7 +68,7 @@ class _Node:
 
     true: BoolArray
     parts: tuple[_Node, ...] = ()
-    term: Term | None = None
+    term: RuleTerm | None = None
     limit: FloatArray | None = None
 
 
@@ -88,7 +88,7 @@ def firing_of(bout: Bout, joint: JointInfo) -> Firing:
     """
     plan, changesets = course_of(bout.folder)
     count = len(bout.states)
-    tracks: dict[Term, _Track] = {}
+    tracks: dict[RuleTerm, _Track] = {}
     for part, values in _epochs(bout, plan, changesets):
         epoch = _Epoch(bout, plan, values, part)
         for code in joint.states:
@@ -140,7 +140,7 @@ class _Epoch:
         return self._node(parse_tokens(rule_tokens(hdso, held)), action)
 
     def _node(self, rule: Rule, action: int) -> _Node:
-        if isinstance(rule, Comparison):
+        if isinstance(rule, Inequality):
             return self._comparison(rule, action)
         if isinstance(rule, Variable):
             return self._alone(self._plan.hdso(rule.ref), action)
@@ -148,12 +148,12 @@ class _Epoch:
         whole = np.logical_and if isinstance(rule, And) else np.logical_or
         return _Node(whole.reduce([part.true for part in parts]), parts)
 
-    def _comparison(self, rule: Comparison, action: int) -> _Node:
+    def _comparison(self, rule: Inequality, action: int) -> _Node:
         left, right, above = self._plan.hdso(rule.left.ref), self._plan.hdso(rule.right.ref), rule.op == ">"
         if left.kind != "sensor":
             left, right, above = right, left, not above
         value, limit = self._numbers(left), self._numbers(right)
-        term = Term(action, left.name, above, right.name) if left.kind == "sensor" else None
+        term = RuleTerm(action, left.name, above, right.name) if left.kind == "sensor" else None
         return _Node(value > limit if above else value < limit, term=term, limit=limit)
 
     def _alone(self, hdso: HdsoPlan, action: int) -> _Node:
@@ -191,7 +191,7 @@ def _switches(bout: Bout, joint: JointInfo) -> list[tuple[int, int]]:
     return [(int(k), int(codes[k])) for k in changed if float(times[k]) not in gaps and int(codes[k]) in joint.states]
 
 
-def _fired(tracks: Mapping[Term, _Track], time_s: float, k: int, code: int) -> list[Fired]:
+def _fired(tracks: Mapping[RuleTerm, _Track], time_s: float, k: int, code: int) -> list[Fired]:
     """Return the terms by which an action was entered with record `k`."""
     bearing = [
         Fired(term, time_s, float(track.limit[k]), bool(np.isfinite(track.limit[k - 1]) and not track.held[k - 1]))

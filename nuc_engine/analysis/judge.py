@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nuc_engine.analysis.conditions import Check, asked_of, behaviour_checks, general_checks, switches_too_often
-from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, Kind
+from nuc_engine.analysis.conditions import (
+    ConditionResult,
+    asked_of,
+    behaviour_checks,
+    general_checks,
+    switches_too_often,
+)
+from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, VerdictKind
 from nuc_engine.analysis.measures import Measures, expect_recorded_end, measure, steady_part
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import LegTracks
@@ -18,7 +24,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = ("FWD", "ITF", "ITB", "stick", "sideways", "
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class WindowVerdict:
     """What one window showed.
 
     `stepping` is True only when every condition holds, the behaviour's included. `kind` names what was seen (the
@@ -30,8 +36,8 @@ class Verdict:
     window: tuple[float, float]
     steady: tuple[float, float]
     stepping: bool
-    kind: Kind
-    checks: tuple[Check, ...]
+    kind: VerdictKind
+    checks: tuple[ConditionResult, ...]
     resembles: tuple[Behaviour, ...]
     measures: Measures
     steps: Steps
@@ -48,7 +54,7 @@ def judge(
     window: tuple[float, float],
     criteria: Criteria = DEFAULT_CRITERIA,
     steps: Steps | None = None,
-) -> Verdict:
+) -> WindowVerdict:
     """Judge one window (begin, end; seconds since engine start) of a record.
 
     `steps` may be given when they were detected before. Raises AnalysisError when the window is not longer than the
@@ -66,7 +72,7 @@ def judge(
     special = behaviour_checks(behaviour, leg, steps, criteria)
     too_often = switches_too_often(measures, criteria, held)
     kind = _kind(measures, general, special, steps.contact_known, too_often, criteria)
-    return Verdict(
+    return WindowVerdict(
         behaviour=behaviour,
         window=window,
         steady=steady,
@@ -85,12 +91,12 @@ def _shows(behaviour: Behaviour, leg: LegTracks, steps: Steps, criteria: Criteri
 
 def _kind(  # noqa: PLR0911  one return per class of docs/stepping.md, in its order
     m: Measures,
-    general: tuple[Check, ...],
-    special: tuple[Check, ...],
+    general: tuple[ConditionResult, ...],
+    special: tuple[ConditionResult, ...],
     contact_known: bool,
     too_often: bool,
     c: Criteria,
-) -> Kind:
+) -> VerdictKind:
     failed = {check.name for check in general if not check.ok}
     if all(module.still_range_deg < c.min_excursion_deg for module in m.modules):
         return "chatter" if any(mod.still_switches >= c.chatter_switches for mod in m.modules) else "dead"

@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.load import MANIFEST_FILE
 
-Kind = Literal["nuc", "neuromod"]
+BoutFormat = Literal["nuc", "neuromod"]
 
 _LOG = "MotorData.txt"
 _JOINTLISTS = ("joints.xml", "jointlist.xml")
@@ -35,7 +35,7 @@ class BoutEntry:
     """
 
     folder: Path
-    kind: Kind
+    kind: BoutFormat
     configuration: str = ""
     script: str = ""
     duration_s: float | None = None

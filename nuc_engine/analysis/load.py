@@ -14,7 +14,7 @@ import numpy as np
 from drivers.errors import BusUrlError
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.layout import OLD_JOINTLIST, PLANT_COLUMNS, joints_of, layout_of, model_of, states_of
+from nuc_engine.analysis.log_columns import OLD_JOINTLIST, PLANT_COLUMNS, joints_of, layout_of, model_of, states_of
 from nuc_engine.analysis.scriptlog import ENGINE_START, ScriptLog, read_script_log
 from nuc_engine.analysis.series import Series
 from nuc_engine.analysis.tracks import FloatArray, IntArray
@@ -36,7 +36,7 @@ Columns = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Log:
+class LoadedLog:
     """One log, its columns named; `missing` where there is no such file."""
 
     time_ns: IntArray
@@ -47,14 +47,14 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Logs:
+class BoutLogs:
     """All logs of a data directory by file name, with the model that gives them meaning."""
 
     folder: Path
     model: Model
     plan: Plan
     manifest: Mapping[str, Any]
-    files: Mapping[str, Log]
+    files: Mapping[str, LoadedLog]
     script: ScriptLog
     start_ns: int
     notes: tuple[str, ...]
@@ -102,7 +102,7 @@ def _plan_of(model: Model, manifest: Mapping[str, Any]) -> Plan:
         return build_plan(model)
 
 
-def read_logs(folder: Path) -> Logs:
+def read_logs(folder: Path) -> BoutLogs:
     """Read the logs of a data directory as they stand there, with exact times. Raises BoutError as `load_bout`."""
     if not folder.is_dir():
         raise BoutError(f"{folder}: no such directory, expected the data directory of a bout")
@@ -129,10 +129,12 @@ def read_logs(folder: Path) -> Logs:
     notes.extend(script.notes)
     start_ns = 0 if described or manifest else _engine_start_ns(folder, files, script, notes)
     notes.extend(_state_note(manifest))
-    return Logs(folder, model, plan, manifest, files, script, start_ns, tuple(notes))
+    return BoutLogs(folder, model, plan, manifest, files, script, start_ns, tuple(notes))
 
 
-def _log(folder: Path, name: str, layouts: Sequence[tuple[str, ...]], described: Described, notes: list[str]) -> Log:
+def _log(
+    folder: Path, name: str, layouts: Sequence[tuple[str, ...]], described: Described, notes: list[str]
+) -> LoadedLog:
     """Read one log and name its columns, by columns.json where it describes them, else by the model."""
     columns, units = layouts[0], ("",) * len(layouts[0])
     if name in described:
@@ -140,18 +142,18 @@ def _log(folder: Path, name: str, layouts: Sequence[tuple[str, ...]], described:
         layouts = (columns,)
     if not (folder / name).exists():
         notes.append(f"{name}: missing")
-        return Log(np.zeros(0, dtype=np.int64), np.zeros((0, len(columns))), columns, units, missing=True)
+        return LoadedLog(np.zeros(0, dtype=np.int64), np.zeros((0, len(columns))), columns, units, missing=True)
     table = read_table(folder / name)
     notes.extend(table.notes)
     if not len(table.time_ns):
         notes.append(f"{name}: empty")
-        return Log(table.time_ns, np.zeros((0, len(columns))), columns, units)
+        return LoadedLog(table.time_ns, np.zeros((0, len(columns))), columns, units)
     width = table.values.shape[1]
     fitting = next((layout for layout in layouts if len(layout) == width), None)
     if fitting is None:
         expected = " or ".join(str(1 + n) for n in dict.fromkeys(len(layout) for layout in layouts))
         raise BoutError(f"{folder / name}: {1 + width} columns, expected {expected} for this configuration")
-    return Log(table.time_ns, table.values, fitting, units if name in described else ("",) * width)
+    return LoadedLog(table.time_ns, table.values, fitting, units if name in described else ("",) * width)
 
 
 def _as_described(folder: Path, name: str, needed: Sequence[str], described: list[tuple[str, str]]) -> Columns:
@@ -161,11 +163,11 @@ def _as_described(folder: Path, name: str, needed: Sequence[str], described: lis
     return columns, tuple(unit for _, unit in described)
 
 
-def _series(log: Log, start_ns: int) -> Series:
+def _series(log: LoadedLog, start_ns: int) -> Series:
     return Series((log.time_ns - start_ns).astype(np.float64) * NS, log.values, log.columns, log.units)
 
 
-def _engine_start_ns(folder: Path, files: Mapping[str, Log], script: ScriptLog, notes: list[str]) -> int:
+def _engine_start_ns(folder: Path, files: Mapping[str, LoadedLog], script: ScriptLog, notes: list[str]) -> int:
     """NeuRoMod's logs carry absolute time: the start it logged joins them with its scripts (reading E1)."""
     if script.engine_start_ns is not None:
         return int(script.engine_start_ns)
@@ -287,5 +289,5 @@ def _times(whole: bytes, table: FloatArray) -> IntArray:
         return np.array([int(line.split(None, 1)[0]) for line in whole.splitlines() if line.strip()], dtype=np.int64)
     except (ValueError, OverflowError):
         if not np.isfinite(table[:, 0]).all() or np.abs(table[:, 0]).max() >= 2.0**63:
-            raise ValueError("a time that is none") from None
+            raise ValueError("not a time") from None
         return np.rint(table[:, 0]).astype(np.int64)

@@ -15,8 +15,8 @@ import numpy as np
 
 from nuc_engine.analysis.conditions import (
     NO_CONTACT_RECORD,
-    Asked,
-    Check,
+    ConditionResult,
+    Demands,
     behaviour_checks,
     general_checks,
     switches_too_often,
@@ -25,7 +25,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, Criteria, 
 from nuc_engine.analysis.measures import Measures, expect_recorded_end, longest_pause, measure, steady_part
 from nuc_engine.analysis.phases import Rhythm, is_periodic, rhythm
 from nuc_engine.analysis.steps import Steps, detect_steps
-from nuc_engine.analysis.tracks import LegTracks, Role, covered_deg
+from nuc_engine.analysis.tracks import JointRole, LegTracks, covered_deg
 
 CYCLIC: tuple[OutcomeKind, ...] = ("FWD", "ITF", "ITB", "stick", "sideways", "backward", "unnamed cycle")
 """The kinds that are stepping: a cycle that repeats, with ground contact and air."""
@@ -133,7 +133,7 @@ class _View:
         pacer = "FTi" if thc_held else "ThC"
         self.pace: Rhythm | None = next((r for r in self.rhythms if r.role == pacer), None)
         cycles = 0 if self.pace is None else self.pace.cycles
-        asked = Asked(self.steps_asked, self.longest_gap_s(m.period_s), cycles, self.held)
+        asked = Demands(self.steps_asked, self.longest_gap_s(m.period_s), cycles, self.held)
         self.failed = tuple(
             check
             for check in general_checks(m, asked, seen.contact_known, criteria)
@@ -242,7 +242,7 @@ def _periodic(view: _View) -> Rhythm | None:
 
 
 def _rhythms(leg: LegTracks, steady: tuple[float, float], criteria: Criteria) -> tuple[Rhythm, ...]:
-    roles: tuple[Role, ...] = ("ThC", "FTi")
+    roles: tuple[JointRole, ...] = ("ThC", "FTi")
     modules = [leg.find_module(role) for role in roles]
     return tuple(rhythm(leg, m, *steady, criteria) for m in modules if m is not None and m.alternates)
 
@@ -317,5 +317,5 @@ def still_since(leg: LegTracks, begin_s: float, end_s: float, criteria: Criteria
     return since if end_s - since >= least else None
 
 
-def _all_ok(checks: Sequence[Check]) -> bool:
+def _all_ok(checks: Sequence[ConditionResult]) -> bool:
     return all(check.ok for check in checks)

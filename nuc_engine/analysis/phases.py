@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from nuc_engine.analysis.criteria import Criteria
-from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, LegTracks, ModuleTrack, Role
+from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, JointRole, LegTracks, ModuleTrack
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Rhythm:
     covered in a cycle; nan without cycles. `longest_gap_s` is the longest time without a minimum, ends included.
     """
 
-    role: Role
+    role: JointRole
     cycles: int
     period_s: float
     period_cv: float

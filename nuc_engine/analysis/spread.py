@@ -28,7 +28,7 @@ from nuc_engine.analysis.phases import angle_minima
 from nuc_engine.analysis.tracks import FloatArray, LegTracks
 from nuc_engine.machine.needs import need
 
-Measure = Literal["mean deviation", "iqr", "sd"]
+SpreadMeasure = Literal["mean deviation", "iqr", "sd"]
 """How the spread of a sample is measured, see `spread`."""
 
 _EXACT_PAIRS = 10_000
@@ -70,7 +70,7 @@ def samples_of(t_s: FloatArray, angle_deg: FloatArray, criteria: Criteria = DEFA
     return StepSamples(at, angle_deg[np.searchsorted(t_s, at)])
 
 
-def spread(values: FloatArray, measure: Measure = "mean deviation") -> float:
+def spread(values: FloatArray, measure: SpreadMeasure = "mean deviation") -> float:
     """Return the spread of a sample in its own unit; nan for an empty one.
 
     "mean deviation" is the mean distance from the median. Tails count in it, and tails are what Figure 7-10 is about; a
@@ -95,13 +95,13 @@ class SpreadRatio:
     low: float
     high: float
     level: float
-    measure: Measure
+    measure: SpreadMeasure
 
 
 def spread_ratio(
     first: FloatArray,
     second: FloatArray,
-    measure: Measure = "mean deviation",
+    measure: SpreadMeasure = "mean deviation",
     *,
     seed: int = 0,
     resamples: int = 1000,
@@ -235,7 +235,7 @@ def _normal(count: int, above: int, below: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SampleComparison:
     """Two samples side by side, as under Figure 7-10: sizes, medians, spreads, their ratio, and the tests' p."""
 
     sizes: tuple[int, int]
@@ -262,12 +262,14 @@ class Comparison:
         return named | {f"runs p {k}": test.p for k, test in enumerate(self.runs, 1)}
 
 
-def compare(first: FloatArray, second: FloatArray, measure: Measure = "mean deviation", *, seed: int = 0) -> Comparison:
+def compare(
+    first: FloatArray, second: FloatArray, measure: SpreadMeasure = "mean deviation", *, seed: int = 0
+) -> SampleComparison:
     """Compare two samples of steps by everything section 7.2.2 reports, and the ratio of their spreads.
 
     Raises ValueError when a sample has fewer than two values, AnalysisError when scipy is not installed.
     """
-    return Comparison(
+    return SampleComparison(
         sizes=(len(first), len(second)),
         medians=(float(np.median(first)), float(np.median(second))),
         spreads=(spread(first, measure), spread(second, measure)),

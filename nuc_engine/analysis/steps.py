@@ -14,7 +14,7 @@ import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Criteria
 from nuc_engine.analysis.phases import Swing, action_swings, angle_minima, find_swings, mean_load, runs_at_ends
-from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, LegTracks, ModuleTrack, Role
+from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, JointRole, LegTracks, ModuleTrack
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ModuleSteps:
     """
 
     name: str
-    role: Role
+    role: JointRole
     action_count: int
     change_stance_deg: FloatArray
     range_deg: FloatArray
@@ -87,7 +87,7 @@ class Steps:
         """Step cycles as section 7.2.2 measures them: from one minimum of the thorax-coxa angle to the next."""
         return np.diff(self.thc_minima_s)
 
-    def module(self, role: Role) -> ModuleSteps:
+    def module(self, role: JointRole) -> ModuleSteps:
         """Return the module with this role. Raises KeyError when there is none."""
         for module in self.modules:
             if module.role == role:

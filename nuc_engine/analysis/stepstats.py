@@ -45,7 +45,7 @@ CUT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampleStatistics:
     """One quantity over `n` steps; nan where there are too few (two for `sd` and `cv`). `cv` is sd / |mean|."""
 
     n: int
@@ -61,13 +61,13 @@ class Sample:
         return self.sd / abs(self.mean) if self.mean else math.nan
 
     @staticmethod
-    def of(values: FloatArray) -> Sample:
+    def of(values: FloatArray) -> SampleStatistics:
         """Return the sample of some values, those that are nan left out."""
         known = values[np.isfinite(values)]
         if not known.size:
-            return Sample(0, *(math.nan,) * 5)
+            return SampleStatistics(0, *(math.nan,) * 5)
         sd = float(known.std(ddof=1)) if known.size > 1 else math.nan
-        return Sample(known.size, float(known.mean()), sd, *_order(known))
+        return SampleStatistics(known.size, float(known.mean()), sd, *_order(known))
 
     def data(self) -> dict[str, Any]:
         """Return it in JSON's own types."""
@@ -83,7 +83,7 @@ class JointRange:
     joint: str
     least_deg: float
     largest_deg: float
-    per_step_deg: Sample
+    per_step_deg: SampleStatistics
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +101,7 @@ class WindowStats:
     outcome: Outcome | None
     steps: int
     contact_known: bool
-    samples: Mapping[str, Sample]
+    samples: Mapping[str, SampleStatistics]
     lift_off_spread_deg: float
     joints: tuple[JointRange, ...]
     cycle: MeanCycle | None
@@ -206,7 +206,7 @@ def _window(bout: Bout, leg: LegTracks, all_steps: Steps, window: BehaviourWindo
 
 def _without_steps(bout: Bout, window: BehaviourWindow, settle_s: float, why_not: str) -> WindowStats:
     steady = _steady(window, settle_s)
-    nothing = Sample.of(np.zeros(0))
+    nothing = SampleStatistics.of(np.zeros(0))
     ranges = _ranges(bout, steady, None)
     return WindowStats(
         window, steady, None, 0, False, dict.fromkeys(QUANTITIES, nothing), math.nan, ranges, None, why_not
@@ -217,7 +217,7 @@ def _steady(window: BehaviourWindow, settle_s: float) -> Span:
     return min(window.begin_s + settle_s, window.end_s), window.end_s
 
 
-def _samples(steps: Steps, minima: StepSamples) -> dict[str, Sample]:
+def _samples(steps: Steps, minima: StepSamples) -> dict[str, SampleStatistics]:
     values = {
         "period": steps.period_s,
         "cycle": minima.duration_s,
@@ -231,7 +231,7 @@ def _samples(steps: Steps, minima: StepSamples) -> dict[str, Sample]:
         "load": steps.load_n,
         "lift_off_difference": minima.lift_off_difference_deg,
     }
-    return {key: Sample.of(values[key]) for key in QUANTITIES}
+    return {key: SampleStatistics.of(values[key]) for key in QUANTITIES}
 
 
 def _ranges(bout: Bout, steady: Span, steps: Steps | None) -> tuple[JointRange, ...]:
@@ -247,7 +247,7 @@ def _ranges(bout: Bout, steady: Span, steps: Steps | None) -> tuple[JointRange, 
             parts = [angle[slice(*np.searchsorted(log.t_s, edge))] for edge in edges]
             each = np.array([np.ptp(part) if part.size else math.nan for part in parts])
             each[~recorded_steps(bout.sensors, steps)] = math.nan
-        found.append(JointRange(joint.name, float(angle.min()), float(angle.max()), Sample.of(each)))
+        found.append(JointRange(joint.name, float(angle.min()), float(angle.max()), SampleStatistics.of(each)))
     return tuple(found)
 
 
@@ -317,7 +317,7 @@ def _broad(column: Sequence[str]) -> int:
     return max(len(cell) for cell in column)
 
 
-def _spread(sample: Sample) -> str:
+def _spread(sample: SampleStatistics) -> str:
     if not sample.n:
         return ""
     return _number(sample.mean) if math.isnan(sample.sd) else f"{_number(sample.mean)} +- {_number(sample.sd)}"

@@ -13,7 +13,7 @@ from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.conditions import behaviour_checks
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.judge import Verdict, judge
+from nuc_engine.analysis.judge import WindowVerdict, judge
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.measures import finite
 from nuc_engine.analysis.series import Span
@@ -40,7 +40,7 @@ class WindowSummary:
     window: BehaviourWindow
     steps: int
     order: tuple[StepEvent, ...] = ()
-    verdict: Verdict | None = None
+    verdict: WindowVerdict | None = None
     reasons: tuple[str, ...] = ()
     why_not: str = ""
 
@@ -221,7 +221,7 @@ def _summarise(window: BehaviourWindow, leg: LegTracks, steps: Steps) -> WindowS
     return WindowSummary(window, len(within), step_order(leg, verdict.steps), verdict, reasons)
 
 
-def _general_reasons(verdict: Verdict, leg: LegTracks) -> tuple[str, ...]:
+def _general_reasons(verdict: WindowVerdict, leg: LegTracks) -> tuple[str, ...]:
     """Leave out the conditions of a behaviour nobody asked for."""
     special = {check.text for check in behaviour_checks(verdict.behaviour, leg, verdict.steps, DEFAULT_CRITERIA)}
     return tuple(reason for reason in verdict.reasons if reason not in special)

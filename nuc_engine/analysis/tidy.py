@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from drivers.factory import DEFAULT_FAMILY, find_family
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.load import COLUMNS_FILE, PLANT_FILE, Log, Logs, load_bout, read_integers, read_logs
+from nuc_engine.analysis.load import COLUMNS_FILE, PLANT_FILE, BoutLogs, LoadedLog, load_bout, read_integers, read_logs
 from nuc_engine.machine.needs import need
 from nuc_engine.model.plan import Plan
 from nuc_engine.recording.columns import describe_columns
@@ -46,7 +46,7 @@ Cells = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class TidyColumn:
     """One column: integers (int64), numbers (float64) or texts (object; None where there is none)."""
 
     name: str
@@ -61,13 +61,13 @@ class TidyTable:
 
     name: str
     source: str
-    columns: tuple[Column, ...]
+    columns: tuple[TidyColumn, ...]
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.columns[0].cells)
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> TidyColumn:
         """Return one column. Raises KeyError, with the names there are, when there is none so named."""
         for column in self.columns:
             if column.name == name:
@@ -168,11 +168,11 @@ def _texts(cells: Cells) -> list[str]:
     return ["" if value is None else str(value) for value in cells.tolist()]
 
 
-Told = Mapping[str, Mapping[str, Any]]
+ColumnDescriptions = Mapping[str, Mapping[str, Any]]
 """Column name -> what columns.json says of it."""
 
 
-def _told(logs: Logs) -> dict[str, Told]:
+def _told(logs: BoutLogs) -> dict[str, ColumnDescriptions]:
     """Return what is known of the columns of each log: by the bout itself, else as this engine would describe them."""
     path = logs.folder / COLUMNS_FILE
     try:
@@ -191,21 +191,21 @@ def _told(logs: Logs) -> dict[str, Told]:
         raise BoutError(f'{path}: not in the expected form, {{"files": {{NAME: {{"columns": [...]}}}}}}') from error
 
 
-def _table(logs: Logs, file: str, log: Log, told: Told) -> TidyTable:
-    columns = [Column(TIME, "ns", "time of the record, as logged", log.time_ns)]
+def _table(logs: BoutLogs, file: str, log: LoadedLog, told: ColumnDescriptions) -> TidyTable:
+    columns = [TidyColumn(TIME, "ns", "time of the record, as logged", log.time_ns)]
     states = {joint.name: joint for joint in logs.plan.joints}
     for k, name in enumerate(log.columns):
         cells = _cells(logs.folder / file, k, name, log)
         unit, meaning = _explained(told.get(name, {}), log.units[k], name, logs.plan)
-        columns.append(Column(name, unit, meaning, cells))
+        columns.append(TidyColumn(name, unit, meaning, cells))
         joint = states.get(name.removesuffix(".state")) if name.endswith(".state") else None
         if joint is not None:
             names = np.array([_state_name(logs, code) for code in cells.tolist()], dtype=object)
-            columns.append(Column(f"{joint.name}.action", "", f"action of {joint.name} by name", names))
+            columns.append(TidyColumn(f"{joint.name}.action", "", f"action of {joint.name} by name", names))
     return TidyTable(TABLES[file], file, tuple(columns))
 
 
-def _cells(path: Path, k: int, name: str, log: Log) -> Cells:
+def _cells(path: Path, k: int, name: str, log: LoadedLog) -> Cells:
     """Return one column: exact integers where it holds nothing else by what it is."""
     values = log.values[:, k]
     if name.endswith("_time"):
@@ -217,7 +217,7 @@ def _cells(path: Path, k: int, name: str, log: Log) -> Cells:
     return values.astype(np.int64) if whole else values
 
 
-def _state_name(logs: Logs, code: float) -> str | None:
+def _state_name(logs: BoutLogs, code: float) -> str | None:
     whole = int(code) if code == code else -1  # noqa: PLR0124
     return logs.plan.states[whole].name if 0 <= whole < len(logs.plan.states) else None
 
@@ -242,27 +242,27 @@ def _unit_by_use(column: Mapping[str, Any], plan: Plan) -> str:
     return f"{1 / motor.load_scale:.4g} counts of {unit}" if motor.load_scale not in (0.0, 1.0) else unit
 
 
-def _unified(bout: Bout, grid_s: float, told: Mapping[str, Told], plan: Plan) -> TidyTable:
+def _unified(bout: Bout, grid_s: float, told: Mapping[str, ColumnDescriptions], plan: Plan) -> TidyTable:
     series = bout.on_grid(grid_s)
     known = {name: column for columns in told.values() for name, column in columns.items()}
-    columns = [Column("time_s", "s", "time since engine start", series.t_s)]
+    columns = [TidyColumn("time_s", "s", "time since engine start", series.t_s)]
     for k, name in enumerate(series.columns):
         unit, meaning = _explained(known.get(name, {}), series.units[k], name, plan)
-        columns.append(Column(name, unit, meaning, series.values[:, k]))
+        columns.append(TidyColumn(name, unit, meaning, series.values[:, k]))
         if name.endswith(".state"):
             codes = np.where(np.isnan(series.values[:, k]), -1, series.values[:, k]).astype(int)
             found = [bout.state(code) for code in codes.tolist()]
             names = np.array([None if state is None else state.name for state in found], dtype=object)
-            columns.append(Column(f"{name.removesuffix('.state')}.action", "", "action by name", names))
+            columns.append(TidyColumn(f"{name.removesuffix('.state')}.action", "", "action by name", names))
     columns += _points(bout, series.t_s)
     return TidyTable("unified", "", tuple(columns))
 
 
-def _points(bout: Bout, times_s: NDArray[np.float64]) -> Iterator[Column]:
+def _points(bout: Bout, times_s: NDArray[np.float64]) -> Iterator[TidyColumn]:
     """Yield where joints and foot are by the angles and DH lines."""
     points = bout.leg_from_angles(times_s)
     names = [*(joint.name for joint in bout.joints), "foot_by_angles"]
     for k, name in enumerate(names):
         for axis, letter in enumerate("xyz"):
             meaning = f"{name}, {('forward', 'to the left', 'up')[axis]}, from joint angles and DH lines"
-            yield Column(f"{name}.{letter}", "cm", meaning, points[:, k, axis])
+            yield TidyColumn(f"{name}.{letter}", "cm", meaning, points[:, k, axis])

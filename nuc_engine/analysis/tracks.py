@@ -16,9 +16,9 @@ from nuc_engine.analysis.errors import AnalysisError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-Role = Literal["ThC", "CTr", "FTi", ""]
+JointRole = Literal["ThC", "CTr", "FTi", ""]
 
-_ROLE_PATTERNS: tuple[tuple[Role, str], ...] = (
+_ROLE_PATTERNS: tuple[tuple[JointRole, str], ...] = (
     ("ThC", r"thorax-?_?coxa|thc|tc\d*(_|$)"),
     ("CTr", r"coxa-?_?trochanter|ctr"),
     ("FTi", r"femur-?_?tibia|fti|ft(_|$)"),
@@ -36,7 +36,7 @@ class ModuleTrack:
     """
 
     name: str
-    role: Role
+    role: JointRole
     actions: tuple[int, ...]
     action_names: tuple[str, ...]
     action: IntArray
@@ -81,7 +81,7 @@ class LegTracks:
             feet.append(("contact force", self.contact_n))
         _same_length("foot times", self.t_foot_s, feet)
 
-    def module(self, role: Role) -> ModuleTrack:
+    def module(self, role: JointRole) -> ModuleTrack:
         """Return the module with this role. Raises AnalysisError when the leg has none."""
         for module in self.modules:
             if module.role == role:
@@ -89,7 +89,7 @@ class LegTracks:
         have = ", ".join(m.name for m in self.modules) or "no modules"
         raise AnalysisError(f"no joint of the leg is its {role} joint, expected one named so (there are: {have})")
 
-    def find_module(self, role: Role) -> ModuleTrack | None:
+    def find_module(self, role: JointRole) -> ModuleTrack | None:
         """Return the module with this role, None when the leg has none."""
         return next((module for module in self.modules if module.role == role), None)
 
@@ -137,7 +137,7 @@ class LegTracks:
         return float(np.sign(np.median(self.foot_cm[:, 1])))
 
 
-def joint_role(joint_name: str) -> Role:
+def joint_role(joint_name: str) -> JointRole:
     """Return the place in the leg a joint's name tells of; "" where it tells nothing.
 
     The joint between thorax and coxa is the first one with several actions; the caller decides between

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nuc_engine.analysis.criteria import Behaviour
-from nuc_engine.analysis.layout import model_of
+from nuc_engine.analysis.log_columns import model_of
 from nuc_engine.analysis.scriptlog import read_script_log
 from nuc_engine.analysis.tracks import joint_role
 from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.planning import build_plan
 from nuc_engine.model.values import Values, initial_values, rule_tokens
-from sccils_schemas.rules import Comparison, Rule, Variable, parse_tokens
+from sccils_schemas.rules import Inequality, Rule, Variable, parse_tokens
 
 NS = 1e-9
 
@@ -135,8 +135,8 @@ def _loaded_states(plan: Plan, joint: JointPlan, values: Sequence[Values | None]
     return found
 
 
-def _comparisons(rule: Rule) -> Iterator[Comparison]:
-    if isinstance(rule, Comparison):
+def _comparisons(rule: Rule) -> Iterator[Inequality]:
+    if isinstance(rule, Inequality):
         yield rule
     elif not isinstance(rule, Variable):
         for term in rule.terms:

@@ -18,7 +18,7 @@ from sccils_schemas.names import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NumberedWrite:
     """One write of a changeset: its number in the script, the HDSO it writes, and the write itself."""
 
     number: int
@@ -26,10 +26,10 @@ class Entry:
     mod: HdsoMod
 
 
-def entries_at(script: HdsoScript, plan: Plan, time_s: Decimal) -> tuple[Entry, ...]:
+def entries_at(script: HdsoScript, plan: Plan, time_s: Decimal) -> tuple[NumberedWrite, ...]:
     """Return the changeset of this time, in document order."""
     return tuple(
-        Entry(number, plan.hdso(mod.ref), mod)
+        NumberedWrite(number, plan.hdso(mod.ref), mod)
         for number, mod in enumerate(script.entries)
         if isinstance(mod, HdsoMod) and mod.data and mod.time_s == time_s
     )

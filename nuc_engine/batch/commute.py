@@ -20,7 +20,7 @@ BETWEEN, FINAL = "between", "final"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class OrderOutcomes:
     """One order of two changesets, over the seeds whose bouts started well: what the leg did between and after."""
 
     between: Mapping[str, int]
@@ -42,8 +42,8 @@ class Commuting:
     by_values: bool
     wanted: str
     by_outcome: bool
-    given: Order
-    reverse: Order
+    given: OrderOutcomes
+    reverse: OrderOutcomes
     failed_starts: int
 
 
@@ -113,5 +113,5 @@ def _compare(
     )
 
 
-def _order(kinds: Sequence[Kinds], started: Sequence[int]) -> Order:
-    return Order(Counter(kinds[k][BETWEEN] for k in started), Counter(kinds[k][FINAL] for k in started))
+def _order(kinds: Sequence[Kinds], started: Sequence[int]) -> OrderOutcomes:
+    return OrderOutcomes(Counter(kinds[k][BETWEEN] for k in started), Counter(kinds[k][FINAL] for k in started))

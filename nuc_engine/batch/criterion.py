@@ -19,7 +19,7 @@ from nuc_engine.analysis.criteria import DEFAULT_CRITERIA, Behaviour, OutcomeKin
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.batch.errors import BulkRefused
-from nuc_engine.batch.task import BoutTask, Sight, see
+from nuc_engine.batch.task import BoutObservation, BoutTask, see
 
 LEVEL = 0.95
 """Coverage of the intervals of shares."""
@@ -62,7 +62,7 @@ def parse_criterion(text: str, window: str) -> Criterion:
 
 
 def score_of(order: tuple[BoutTask, Criterion]) -> Score:
-    """Run a bout and score it. A bout that stopped early or can not be looked at is none of the good ones."""
+    """Run a bout and score it. A bout that stopped early or cannot be analysed counts as a failure."""
     task, criterion = order
     sight = see(task)
     if sight.leg is None:
@@ -75,7 +75,7 @@ def score_of(order: tuple[BoutTask, Criterion]) -> Score:
     return Score(outcome.kind == criterion.outcome, margin_of(sight, outcome, criterion), outcome.kind)
 
 
-def margin_of(sight: Sight, outcome: Outcome, criterion: Criterion) -> float:
+def margin_of(sight: BoutObservation, outcome: Outcome, criterion: Criterion) -> float:
     """Return how near a bout is to what is asked for, or how far within, from 0 to 1.
 
     The share of the conditions of docs/stepping.md that hold, and how regular the steps are. Outcomes that are no
@@ -97,7 +97,7 @@ def margin_of(sight: Sight, outcome: Outcome, criterion: Criterion) -> float:
     return (1.0 - REGULAR) * sum(check.ok for check in checks) / len(checks) + REGULAR * regular
 
 
-def _by_function(sight: Sight, criterion: Criterion) -> Score:
+def _by_function(sight: BoutObservation, criterion: Criterion) -> Score:
     answer = _load(criterion)(sight)
     good, margin = cast(tuple[Any, Any], answer) if isinstance(answer, tuple) else (answer, 0.0)
     margin = float(margin)
@@ -106,7 +106,7 @@ def _by_function(sight: Sight, criterion: Criterion) -> Score:
     return Score(bool(good), margin, ", ".join(f"{name} {seen.kind}" for name, seen in sight.outcomes.items()))
 
 
-def _load(criterion: Criterion) -> Callable[[Sight], Any]:
+def _load(criterion: Criterion) -> Callable[[BoutObservation], Any]:
     """Return the function of a file. Raises BulkRefused."""
     if criterion.file is None:
         raise BulkRefused("the criterion is no function")

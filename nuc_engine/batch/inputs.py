@@ -13,7 +13,7 @@ from nuc_engine.plants.spec import spec_file
 
 
 @dataclass(frozen=True, slots=True)
-class Kit:
+class BoutInputs:
     """The documents of a bout: `files` by name in order of name, and the script's bytes, None without a script.
 
     `name` is the configuration's name, `script_name` the script's file name.
@@ -42,7 +42,7 @@ class Kit:
         return {name: hashlib.sha256(data).hexdigest() for name, data in documents.items()}
 
 
-def read_kit(config: str, script: str | None) -> Kit:
+def read_inputs(config: str, script: str | None) -> BoutInputs:
     """Return the documents of a configuration and a script, each a path or a name.
 
     Raises NotFound, BulkRefused where a document can not be read, PlantSpecError for a plant.toml that names none.
@@ -57,4 +57,4 @@ def read_kit(config: str, script: str | None) -> Kit:
         content = None if path is None else path.read_bytes()
     except OSError as error:
         raise BulkRefused(f"{error.filename}: {error.strerror}; expected a document of {config}") from error
-    return Kit(folder.resolve().name, files, content, SCRIPT_FILE if path is None else path.name)
+    return BoutInputs(folder.resolve().name, files, content, SCRIPT_FILE if path is None else path.name)

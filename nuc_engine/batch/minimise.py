@@ -16,12 +16,12 @@ from typing import Any, Literal, get_args
 
 from nuc_engine.analysis.criteria import OutcomeKind
 from nuc_engine.analysis.outcome import CYCLIC
-from nuc_engine.batch.changeset import Entry, changeset_times, entries_at, without
+from nuc_engine.batch.changeset import NumberedWrite, changeset_times, entries_at, without
 from nuc_engine.batch.criterion import wilson
 from nuc_engine.batch.errors import BulkRefused
-from nuc_engine.batch.inputs import Kit
+from nuc_engine.batch.inputs import BoutInputs
 from nuc_engine.batch.journal import RUN, Journal
-from nuc_engine.batch.pool import Done, Workers
+from nuc_engine.batch.pool import DoneCallback, Workers
 from nuc_engine.batch.task import BoutTask, Cell, WatchWindow, see
 from nuc_engine.bout.run import Prepared
 from nuc_engine.model.planning import stored_values
@@ -33,7 +33,7 @@ from sccils_schemas.writer import write
 BEFORE, AFTER = "before", "after"
 NOT_JUDGED = "not judged"
 
-Effect = Literal["kept", "weakened", "lost"]
+EntryEffect = Literal["kept", "weakened", "lost"]
 EntryVerdict = Literal["necessary", "helps", "unnecessary", "one of two", "only together", "no change"]
 
 KEPT_SHARE, LOST_SHARE = 0.9, 0.5
@@ -58,7 +58,7 @@ class Tested:
     good: int
     bouts: int
     seen: Mapping[str, int]
-    effect: Effect
+    effect: EntryEffect
     low: float
     high: float
     sure: bool
@@ -71,7 +71,7 @@ class EntryReport:
     `sure` is False where one of the tests that it follows from had too few seeds.
     """
 
-    entry: Entry
+    entry: NumberedWrite
     verdict: EntryVerdict
     alone: Tested | None
     partners: tuple[int, ...] = ()
@@ -101,7 +101,7 @@ class Minimised:
 class ScriptTrial:
     """A script with its configuration, and where it is looked at: what every bout of a test has in common."""
 
-    kit: Kit
+    kit: BoutInputs
     prepared: Prepared
     script: HdsoScript
     seeds: tuple[int, ...]
@@ -134,7 +134,7 @@ def kinds_of(task: BoutTask) -> Kinds:
 class Runner:
     """Runs bouts on worker processes, one list after the other. With a journal, those that stand there are not run."""
 
-    def __init__(self, workers: Workers, done: Done | None = None, journal: Journal | None = None) -> None:
+    def __init__(self, workers: Workers, done: DoneCallback | None = None, journal: Journal | None = None) -> None:
         """Take the workers, who is told of finished bouts of each list, and what is remembered from earlier."""
         self._workers, self._done, self._journal = workers, done, journal
         self._known = {} if journal is None else {row[RUN]: _kinds_in(row) for row in journal.read()}
@@ -231,7 +231,7 @@ class _Judge:
     def test(self, left_out: tuple[int, ...], seen: Sequence[Kinds]) -> Tested:
         good = self._good(seen)
         counts = Counter(seen[k][AFTER] for k in self._started)
-        effect: Effect = "weakened"
+        effect: EntryEffect = "weakened"
         if good >= KEPT_SHARE * self.reference:
             effect = "kept"
         elif good <= LOST_SHARE * self.reference:
@@ -244,7 +244,7 @@ class _Judge:
         return sum(seen[k][AFTER] == self._wanted for k in self._started)
 
 
-def _is_sure(effect: Effect, low: float, high: float, whole: float) -> bool:
+def _is_sure(effect: EntryEffect, low: float, high: float, whole: float) -> bool:
     """Say whether an interval lies on that side of half the whole changeset's share on which its effect says.
 
     What helps has to lie between the two bounds. That a share is nine tenths no small number of bouts can tell.
@@ -255,7 +255,7 @@ def _is_sure(effect: Effect, low: float, high: float, whole: float) -> bool:
 
 
 def _report(
-    entry: Entry, idle: Sequence[int], tested: Mapping[tuple[int, ...], Tested], live: Sequence[int]
+    entry: NumberedWrite, idle: Sequence[int], tested: Mapping[tuple[int, ...], Tested], live: Sequence[int]
 ) -> EntryReport:
     number = entry.number
     if number in idle:
@@ -310,7 +310,7 @@ def _reduce(
     return replace(best, left_out=tuple(sorted((*best.left_out, *idle))))
 
 
-def _without_change(trial: ScriptTrial, entries: Sequence[Entry]) -> tuple[int, ...]:
+def _without_change(trial: ScriptTrial, entries: Sequence[NumberedWrite]) -> tuple[int, ...]:
     """Return the entries that write what is in force already."""
     plan, ids = trial.prepared.plan, trial.prepared.model.ids
     values: list[Values | None] = list(initial_values(plan))

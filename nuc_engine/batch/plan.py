@@ -15,7 +15,7 @@ from nuc_engine.analysis.windows import behaviour_windows
 from nuc_engine.batch.axes import PLANT, Axis, Sampling, draw_points, with_whole
 from nuc_engine.batch.changeset import find_hdso, with_values, writes
 from nuc_engine.batch.errors import BulkRefused
-from nuc_engine.batch.inputs import Kit, read_kit
+from nuc_engine.batch.inputs import BoutInputs, read_inputs
 from nuc_engine.batch.task import BoutTask, Value, WatchWindow
 from nuc_engine.bout.run import Prepared, prepare_bout
 from nuc_engine.machine.locations import find_configuration
@@ -58,7 +58,7 @@ class SweepPlan:
     `remarks` are about what will run, but perhaps not as it was meant.
     """
 
-    kit: Kit
+    kit: BoutInputs
     duration_s: float
     axes: tuple[Axis, ...]
     sampling: Sampling
@@ -120,7 +120,7 @@ def make_plan(request: SweepRequest) -> SweepPlan:
 
     Raises BulkRefused with every reason, NotFound, BoutRefused where configuration and script are wrong.
     """
-    kit = read_kit(request.config, request.script)
+    kit = read_inputs(request.config, request.script)
     prepared = prepare_bout(request.config, request.script)
     reasons: list[str] = []
     axes: list[Axis] = []

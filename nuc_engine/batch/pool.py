@@ -31,7 +31,7 @@ from nuc_engine.machine.needs import need
 T = TypeVar("T")
 R = TypeVar("R")
 
-Done = Callable[[int, int], None]
+DoneCallback = Callable[[int, int], None]
 """Told how many items are finished, of how many."""
 
 NEW_OBJECTS = 50_000
@@ -57,7 +57,7 @@ def cores() -> int:
 
 
 def run_all(
-    function: Callable[[T], R], items: Collection[T], *, jobs: int | None = None, done: Done | None = None
+    function: Callable[[T], R], items: Collection[T], *, jobs: int | None = None, done: DoneCallback | None = None
 ) -> Iterator[tuple[int, R]]:
     """Yield the index of each item and the function's result for it, in the order in which they are finished.
 
@@ -91,7 +91,7 @@ class Workers:
         self._end()
 
     def run(
-        self, function: Callable[[T], R], items: Collection[T], done: Done | None = None
+        self, function: Callable[[T], R], items: Collection[T], done: DoneCallback | None = None
     ) -> Generator[tuple[int, R], None, None]:
         """Yield index and result of each item as they are finished. Raises ItemFailed as `run_all` does."""
         try:
@@ -99,7 +99,7 @@ class Workers:
                 self._workers.update([_spawn()])
             yield from _run(list(self._workers), function, items, done, self._why_lost)
         except BaseException:
-            # Whoever stops in the middle leaves items in flight, whose results nobody must take for others'.
+            # A run that is stopped leaves items in flight; their results must not be taken for those of the next run.
             self._end()
             raise
 
@@ -122,7 +122,7 @@ class Workers:
 
 
 def run_on_cluster(
-    function: Callable[[T], R], items: Collection[T], address: str, *, done: Done | None = None
+    function: Callable[[T], R], items: Collection[T], address: str, *, done: DoneCallback | None = None
 ) -> Iterator[tuple[int, R]]:
     """Do as `run_all` on a Dask cluster, whose workers need this package installed; items carry everything else.
 
@@ -151,7 +151,7 @@ def _run(
     executors: Sequence[Executor],
     function: Callable[[T], R],
     items: Collection[T],
-    done: Done | None,
+    done: DoneCallback | None,
     why_lost: Callable[[Executor], str] = str,
 ) -> Generator[tuple[int, R], None, None]:
     """Give each executor one item at a time."""

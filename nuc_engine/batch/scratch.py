@@ -1,4 +1,4 @@
-"""Folders for bouts nobody keeps: in memory where the system has a place for that, and gone afterwards.
+"""Folders for bouts that are not kept: in memory where the system has a place for that, and gone afterwards.
 
 A folder belongs to the process that made it for as long as that process lives. What a killed one has left is taken away
 by the next that clears up.

@@ -14,7 +14,7 @@ from nuc_engine.batch.axes import SEED
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.journal import RUN, Journal
 from nuc_engine.batch.plan import SweepPlan
-from nuc_engine.batch.pool import Done, run_all, run_on_cluster
+from nuc_engine.batch.pool import DoneCallback, run_all, run_on_cluster
 from nuc_engine.batch.table import check_table, read_description, write_table
 from nuc_engine.batch.task import WINDOW_COLUMNS, BoutTask, Cell, row_of
 from nuc_engine.recording.manifest import versions
@@ -49,7 +49,7 @@ def run_sweep(
     cluster: str | None = None,
     keep: Path | None = None,
     force: bool = False,
-    done: Done | None = None,
+    done: DoneCallback | None = None,
 ) -> SweepResult:
     """Run every bout of a plan that has no row yet, on this machine or on the Dask cluster of an address.
 
@@ -114,7 +114,7 @@ class _Missing(Collection[BoutTask]):
 
 
 def _run_missing(
-    missing: _Missing, jobs: int | None, cluster: str | None, done: Done | None
+    missing: _Missing, jobs: int | None, cluster: str | None, done: DoneCallback | None
 ) -> Iterator[tuple[int, dict[str, Cell]]]:
     if cluster is None:
         return run_all(row_of, missing, jobs=jobs, done=done)
@@ -144,5 +144,5 @@ def _count(plan: SweepPlan, journal: Journal) -> tuple[Counter[str], dict[str, C
     return states, outcomes, engines
 
 
-def _told(done: Done, before: int, total: int, finished: int, _: int) -> None:
+def _told(done: DoneCallback, before: int, total: int, finished: int, _: int) -> None:
     done(before + finished, total)

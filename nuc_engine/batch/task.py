@@ -14,7 +14,7 @@ from nuc_engine.analysis.measures import finite
 from nuc_engine.analysis.outcome import Outcome, classify
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import LegTracks
-from nuc_engine.batch.inputs import Kit
+from nuc_engine.batch.inputs import BoutInputs
 from nuc_engine.batch.scratch import scratch_folder
 from nuc_engine.batch.watch import Watched, watch_bout
 from nuc_engine.bout.run import BoutRefused, BoutResult, BoutSpec, run_bout
@@ -64,7 +64,7 @@ class BoutTask:
     `keep` is where its data directory stays, None for none. The first `settle_s` of each window are not looked at.
     """
 
-    kit: Kit
+    inputs: BoutInputs
     duration_s: float
     seed: int
     windows: tuple[WatchWindow, ...]
@@ -74,12 +74,12 @@ class BoutTask:
     settle_s: float = 3.0
 
     def __str__(self) -> str:
-        script = "" if self.kit.script is None else f" with {self.kit.script_name}"
-        return f"{self.kit.name}{script}, seed {self.seed}"
+        script = "" if self.inputs.script is None else f" with {self.inputs.script_name}"
+        return f"{self.inputs.name}{script}, seed {self.seed}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sight:
+class BoutObservation:
     """What was seen in a bout. `state` is complete, fault or refused, with the reason.
 
     `outcomes` by window name; for a window that has none `why_not` says why. `leg` and `steps` are None where the bout
@@ -95,14 +95,14 @@ class Sight:
     why_not: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def see(task: BoutTask) -> Sight:
+def see(task: BoutTask) -> BoutObservation:
     """Run a bout and look at it. What keeps it from running or being judged is in the result.
 
     Raises OSError where its data could not be written.
     """
     with ExitStack() as stack:
         scratch = stack.enter_context(scratch_folder())
-        config, script = task.kit.unpack(scratch)
+        config, script = task.inputs.unpack(scratch)
         out = scratch / "bout" if task.keep is None else task.keep
         spec = BoutSpec(
             config=str(config),
@@ -110,7 +110,7 @@ def see(task: BoutTask) -> Sight:
             script=None if script is None else str(script),
             duration_s=task.duration_s,
             seed=task.seed,
-            name=task.kit.name,
+            name=task.inputs.name,
             overwrite=True,
             values=dict(task.values),
             plant=dict(task.plant),
@@ -120,24 +120,24 @@ def see(task: BoutTask) -> Sight:
                 return _sight(watch_bout(spec), task)
             result = run_bout(spec)
         except (BoutRefused, PlantSpecError) as refused:
-            return Sight(REFUSED, " ".join(str(refused).replace(str(config), task.kit.name).split()))
+            return BoutObservation(REFUSED, " ".join(str(refused).replace(str(config), task.inputs.name).split()))
         if result.reason.startswith(_NO_ROOM):
             # That is the machine's doing, and would be another row with more room.
             raise OSError(f"{out}: {result.reason}")
         return _sight(result, task)
 
 
-def _sight(result: BoutResult | Watched, task: BoutTask) -> Sight:
+def _sight(result: BoutResult | Watched, task: BoutTask) -> BoutObservation:
     """Say what was seen in the windows of a bout, if it is complete."""
     if result.state != "complete":
-        return Sight(result.state, result.reason, result.simulated_s)
+        return BoutObservation(result.state, result.reason, result.simulated_s)
     try:
         bout = result.read() if isinstance(result, Watched) else load_bout(result.folder)
         leg = bout.tracks()
         steps = detect_steps(leg)
     except AnalysisError as error:
         why = {window.name: str(error) for window in task.windows}
-        return Sight(result.state, result.reason, result.simulated_s, why_not=why)
+        return BoutObservation(result.state, result.reason, result.simulated_s, why_not=why)
     outcomes: dict[str, Outcome] = {}
     why_not: dict[str, str] = {}
     for window in task.windows:
@@ -146,7 +146,7 @@ def _sight(result: BoutResult | Watched, task: BoutTask) -> Sight:
             outcomes[window.name] = classify(leg, span, steps=steps, settle_s=task.settle_s)
         except AnalysisError as error:
             why_not[window.name] = str(error)
-    return Sight(result.state, result.reason, result.simulated_s, leg, steps, outcomes, why_not)
+    return BoutObservation(result.state, result.reason, result.simulated_s, leg, steps, outcomes, why_not)
 
 
 def row_of(task: BoutTask) -> dict[str, Cell]:

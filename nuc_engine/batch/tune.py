@@ -26,7 +26,7 @@ from nuc_engine.batch.changeset import entries_at, find_hdso
 from nuc_engine.batch.criterion import Criterion, Score, score_of, wilson
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.plan import SweepPlan, sort_out
-from nuc_engine.batch.pool import Done, Workers
+from nuc_engine.batch.pool import DoneCallback, Workers
 from nuc_engine.batch.task import Value
 from nuc_engine.bout.run import PLANT_SPEC_FILE
 from nuc_engine.machine.needs import need
@@ -104,7 +104,7 @@ def tune(
     jobs: int | None = None,
     draw: int = 0,
     force: bool = False,
-    done: Done | None = None,
+    done: DoneCallback | None = None,
     told: Callable[[int, Tried], None] | None = None,
 ) -> Tuned:
     """Look for values of the plan's axes with which most of its seeds are good.
@@ -196,7 +196,7 @@ def _try_all(
 class _Counter:
     """Counts finished bouts over several lists of them."""
 
-    def __init__(self, done: Done | None, total: int) -> None:
+    def __init__(self, done: DoneCallback | None, total: int) -> None:
         self._done, self._total, self._finished = done, total, 0
 
     def one_more(self) -> None:

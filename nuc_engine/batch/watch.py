@@ -1,4 +1,4 @@
-"""A bout nobody keeps: what there is to be seen of its leg, without files in between.
+"""A bout that is not kept: its leg is analysed in memory, without files in between.
 
 The numbers are, to the last bit, those that `run_bout` would have written and `load_bout` read again.
 """
@@ -15,13 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.layout import PLANT_COLUMNS, joints_of, states_of
 from nuc_engine.analysis.load import NS
+from nuc_engine.analysis.log_columns import PLANT_COLUMNS, joints_of, states_of
 from nuc_engine.analysis.series import Series
 from nuc_engine.bout.run import CHUNK_NS, BoutSpec, Prepared, run_to, set_up
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.plan import Plan, Slot
-from nuc_engine.model.store import Store, View
+from nuc_engine.model.store import BufferView, Store
 from nuc_engine.recording.digits import as_logged
 from sccils_schemas.model import Model
 
@@ -146,7 +146,7 @@ class _Watcher:
         self._pieces.append((len(self._sensor_ns), len(self._state_ns), len(self._plant_ns)))
 
 
-def _reader(cells: Sequence[tuple[View, int]]) -> Callable[[], tuple[float, ...]]:
+def _reader(cells: Sequence[tuple[BufferView, int]]) -> Callable[[], tuple[float, ...]]:
     """Return what reads these cells of the store at once."""
     views = {id(view): view for view, _ in cells}
     if len(views) != 1 or len(cells) < 2:

@@ -89,7 +89,7 @@ def prepare_bout(
 def prepare_spec(spec: BoutSpec, *, scripted: bool = True) -> Prepared:
     """Load and check what a bout is made of, for its bus and with its weight carried; `scripted`: with its script.
 
-    Raises BoutRefused, NotFound, PlantSpecError, or BusUrlError for a bus that is none.
+    Raises BoutRefused, NotFound, PlantSpecError, or BusUrlError for an invalid bus URL.
     """
     families = families_of([("", spec.bus)])
     script, values = (spec.script, spec.values) if scripted else (None, NO_VALUES)

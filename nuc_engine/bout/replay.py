@@ -19,9 +19,9 @@ from drivers.errors import BusError
 from nuc_engine.bout.run import (
     PLANT_SPEC_FILE,
     SCRIPT_FILE,
+    BoutProgress,
     BoutRefused,
     BoutSpec,
-    Progress,
     advance,
     prepare_bout,
     prepare_spec,
@@ -39,10 +39,10 @@ from nuc_engine.plants import PlantSpecError
 from nuc_engine.plants.events import PlantEvent, read_event
 from nuc_engine.plants.gravity import compensated
 from nuc_engine.recording import inputs, manifest
-from nuc_engine.recording.compare import Difference, compare_file
+from nuc_engine.recording.compare import FileDifference, compare_file
 from nuc_engine.recording.manifest import Manifest
 from nuc_engine.recording.playback import RecordedBus, split_inputs
-from nuc_engine.recording.reach import Reach, find_reach
+from nuc_engine.recording.reach import LastRecords, find_reach
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.recording.repetition import Repetition
 
@@ -80,7 +80,7 @@ class ReplayReport:
 
     changed_files: tuple[str, ...]
     changed_versions: Mapping[str, tuple[str, str]]
-    difference: Difference | None
+    difference: FileDifference | None
     compared: tuple[str, ...]
 
     @property
@@ -89,7 +89,7 @@ class ReplayReport:
         return not self.changed_files and self.difference is None
 
 
-def replay_bout(folder: Path, progress: Progress | None = None) -> ReplayReport:
+def replay_bout(folder: Path, progress: BoutProgress | None = None) -> ReplayReport:
     """Run the bout of a data directory again and compare every file of either.
 
     A bout that was interrupted is repeated as far as it went. Where the inputs were changed into something that can
@@ -234,7 +234,7 @@ def _served(folder: Path, record: Manifest) -> _Served:
 class _Watch:
     """Stops a repetition that goes on where the bout had long ended; passes the progress on until then."""
 
-    def __init__(self, limit_ns: int, progress: Progress | None) -> None:
+    def __init__(self, limit_ns: int, progress: BoutProgress | None) -> None:
         self._limit_s, self._progress = limit_ns / _NS, progress
         self.stopped = False
 
@@ -254,7 +254,7 @@ def _witness(folder: Path) -> Manifest:
         raise ReplayRefused(str(error)) from error
 
 
-def _reach(folder: Path) -> Reach:
+def _reach(folder: Path) -> LastRecords:
     reach = find_reach(folder)
     if reach is None:
         raise ReplayRefused(f"{folder}: nothing was recorded")
@@ -315,7 +315,7 @@ def _entries(path: Path) -> list[list[Any]]:
     return entries
 
 
-def _end_ns(record: Manifest, reach: Reach, entries: Sequence[Sequence[Any]]) -> int:
+def _end_ns(record: Manifest, reach: LastRecords, entries: Sequence[Sequence[Any]]) -> int:
     """Return when a repetition from recorded replies ends: what that instant itself may have done counts no more."""
     if record.torn:
         # Logs are written one after another: a kill may have left the others further ahead.
@@ -335,13 +335,15 @@ def _run(executive: Executive, recorder: BoutRecorder, events: deque[PlantEvent]
     return ""
 
 
-def _other_end(record: Manifest, now_ns: int, ended: str) -> Difference | None:
+def _other_end(record: Manifest, now_ns: int, ended: str) -> FileDifference | None:
     """Return the difference between two ends; one that bus or plant brought about does not come back."""
     then = record.reason.partition(":")[0] if record.state == "fault" else ""
     now = ended.partition(":")[0]
     if then == now or then not in _FROM_REPLIES or record.torn:
         return None
-    return Difference(manifest.FILE, 0, now_ns, "reason", record.reason if then else "no fault", ended or "no fault")
+    return FileDifference(
+        manifest.FILE, 0, now_ns, "reason", record.reason if then else "no fault", ended or "no fault"
+    )
 
 
 def _changed(folder: Path, sums: Mapping[str, str]) -> list[str]:
@@ -360,7 +362,7 @@ def _report(
     *,
     whole: bool = True,
     until_ns: int | None = None,
-    end: Difference | None = None,
+    end: FileDifference | None = None,
 ) -> ReplayReport:
     changed = _changed(folder, {**record.inputs, **record.files})
     now = {**manifest.versions(), **installed(record.extensions)}

@@ -17,7 +17,7 @@ from drivers.factory import DEFAULT_FAMILY
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.summary import Summary, summarise
 from nuc_engine.bout.replay import ReplayRefused
-from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE, BoutSpec, Progress, prepare_bout, run_bout
+from nuc_engine.bout.run import CONFIGURATION_FILES, PLANT_SPEC_FILE, BoutProgress, BoutSpec, prepare_bout, run_bout
 from nuc_engine.machine.locations import NotFound, find_configuration
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import companion_files
@@ -56,7 +56,7 @@ class AgainReport:
 
 
 def run_again(
-    folder: Path, out: Path, *, bus: str | None = None, seed: int = 0, progress: Progress | None = None
+    folder: Path, out: Path, *, bus: str | None = None, seed: int = 0, progress: BoutProgress | None = None
 ) -> AgainReport:
     """Run a bout of the daemon again, on virtual time, into a directory of its own.
 
@@ -97,7 +97,7 @@ def run_again(
 
 
 def run_again_on(
-    folder: Path, daemon: Client, *, sleep: Callable[[float], None], progress: Progress | None = None
+    folder: Path, daemon: Client, *, sleep: Callable[[float], None], progress: BoutProgress | None = None
 ) -> AgainReport:
     """Let a daemon run a bout again, on whatever bus it has. It must be allowed to drive: nothing is armed here.
 

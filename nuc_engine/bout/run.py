@@ -55,11 +55,11 @@ __all__ = [
     "DEFAULT_DURATION_S",
     "PLANT_SPEC_FILE",
     "SCRIPT_FILE",
+    "BoutProgress",
     "BoutRefused",
     "BoutResult",
     "BoutSpec",
     "Prepared",
-    "Progress",
     "prepare_bout",
     "prepare_spec",
     "run_bout",
@@ -93,7 +93,7 @@ class BoutResult:
     bus: Mapping[str, int]
 
 
-class Progress(Protocol):
+class BoutProgress(Protocol):
     """Told how far a bout has come."""
 
     def __call__(self, simulated_s: float, duration_s: float, /) -> None:
@@ -101,7 +101,7 @@ class Progress(Protocol):
         ...
 
 
-class Log(Recorder, Protocol):
+class RunRecorder(Recorder, Protocol):
     """What a bout tells as it runs, besides what its executive does."""
 
     def plant(self, records: Iterable[Sequence[float]]) -> None:
@@ -164,7 +164,7 @@ def set_up(spec: BoutSpec, prepared: Prepared | None = None) -> Ready:
     return Ready(spec, prepared, plant, bus, url, events, warnings)
 
 
-def run_bout(spec: BoutSpec, progress: Progress | None = None) -> BoutResult:
+def run_bout(spec: BoutSpec, progress: BoutProgress | None = None) -> BoutResult:
     """Run one bout on the virtual clock and leave a complete data directory behind.
 
     Raises BoutRefused, NotFound, DirectoryInUse, PlantSpecError or BusError before anything is written when the bout
@@ -230,10 +230,10 @@ def schedule_events(plant: Plant, plan: Plan, events: Sequence[PlantEvent]) -> t
 def run_to(
     end_ns: int,
     executive: Executive,
-    recorder: Log,
+    recorder: RunRecorder,
     plant: Plant,
     events: Sequence[PlantEvent],
-    progress: Progress | None = None,
+    progress: BoutProgress | None = None,
 ) -> tuple[str, str]:
     """Run a bout from its beginning to its end, or to what ends it before; return state and reason."""
     state, reason = "complete", "ran for the time asked for"
@@ -263,7 +263,7 @@ def run_to(
     return state, reason
 
 
-def advance(executive: Executive, recorder: Log, events: deque[PlantEvent], until_ns: int) -> None:
+def advance(executive: Executive, recorder: RunRecorder, events: deque[PlantEvent], until_ns: int) -> None:
     """Run everything before `until_ns`, and tell the recorder of each event, taken off the front, when it is due."""
     while events and events[0].at_ns < until_ns:
         executive.run_until(events[0].at_ns)

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import say, say_json
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.terminal.params import NucCommand, as_json
 
 ROLES = ("watch", "operate", "admin")
 
@@ -22,7 +22,7 @@ _folder = click.option(
 )
 
 
-class _Group(Command, click.Group):
+class _Group(NucCommand, click.Group):
     """Commands below a command, with examples."""
 
 
@@ -58,7 +58,7 @@ def command() -> None:
 
 @command.command(
     name="new",
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc keys new bench", "a pair for yourself, in ~/.config/nuc/keys"),
         ("nuc keys new bench --folder .", "in this folder"),
@@ -75,7 +75,7 @@ def command() -> None:
 @as_json
 def new(name: str, role: str | None, folder: Path | None, as_json: bool) -> int:
     """Make a client's key pair."""
-    from nuc_engine.messages.keys import ALLOWED, SERVER, Client, Role, allow, check_free, load_public
+    from nuc_engine.messages.keys import ALLOWED, SERVER, AllowedClient, Role, allow, check_free, load_public
 
     if name == SERVER:
         raise click.UsageError(f"{name!r} is the daemon's own pair: `nuc keys server` makes it")
@@ -84,14 +84,14 @@ def new(name: str, role: str | None, folder: Path | None, as_json: bool) -> int:
         _asked(lambda: check_free(place / ALLOWED, name))
     public, secret = _make(place, name)
     if role is not None:
-        _asked(lambda: allow(place / ALLOWED, load_public(public), Client(name, Role(role))))
+        _asked(lambda: allow(place / ALLOWED, load_public(public), AllowedClient(name, Role(role))))
     _report(public, secret, as_json, role=role)
     return 0
 
 
 @command.command(
     name="server",
-    cls=Command,
+    cls=NucCommand,
     examples=(("sudo nuc keys server --folder /etc/nuc/keys", "where `nuc serve --keys /etc/nuc/keys` finds it"),),
     output=("To stdout: the two files. Clients need the public one.",),
 )
@@ -108,7 +108,7 @@ def server(folder: Path | None, as_json: bool) -> int:
 
 @command.command(
     name="allow",
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("sudo nuc keys allow bench.key --role watch --folder /etc/nuc/keys", "the client's name is the file's"),
         ("nuc keys allow -- 'wYx...' --role admin --name chief", "the key itself, in single quotes, after --"),
@@ -122,7 +122,7 @@ def server(folder: Path | None, as_json: bool) -> int:
 @as_json
 def allow_command(public: str, role: str, name: str | None, folder: Path | None, as_json: bool) -> int:
     """Put a client on the list. PUBLIC is its .key file, or the 40 characters of its public key."""
-    from nuc_engine.messages.keys import ALLOWED, Client, Role, allow, check_key, load_public
+    from nuc_engine.messages.keys import ALLOWED, AllowedClient, Role, allow, check_key, load_public
 
     place = _place(folder)
     given = Path(public)
@@ -132,7 +132,7 @@ def allow_command(public: str, role: str, name: str | None, folder: Path | None,
         raise click.UsageError(f"{public!r} is no file; where it is a key, --name has to say whose")
     else:
         key, called = _asked(lambda: check_key(public, "PUBLIC")), name
-    _asked(lambda: allow(place / ALLOWED, key, Client(called, Role(role))))
+    _asked(lambda: allow(place / ALLOWED, key, AllowedClient(called, Role(role))))
     if as_json:
         say_json({"ok": True, "name": called, "role": role, "public_key": key.decode(), "list": place / ALLOWED})
     else:
@@ -142,7 +142,7 @@ def allow_command(public: str, role: str, name: str | None, folder: Path | None,
 
 @command.command(
     name="list",
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc keys list", "name, role and public key of each client"),
         ("nuc keys list --folder /etc/nuc/keys --json", "the same of a daemon, for a program to read"),
@@ -174,7 +174,7 @@ def list_command(folder: Path | None, as_json: bool) -> int:
 
 @command.command(
     name="revoke",
-    cls=Command,
+    cls=NucCommand,
     examples=(("sudo nuc keys revoke bench --folder /etc/nuc/keys", "bench is not on the daemon's list any more"),),
     output=(
         "To stdout: one line, or with --json one object. The client's own files are left alone, and a connection it has"
@@ -208,12 +208,12 @@ def _make(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 def _asked(call: Callable[[], Any]) -> Any:
-    from nuc_engine.messages.keys import KeysError
+    from nuc_engine.messages.keys import KeyFileError
 
     try:
         return call()
-    except KeysError as error:
-        raise Refused(str(error)) from error
+    except KeyFileError as error:
+        raise CommandFailed(str(error)) from error
 
 
 def _report(public: Path, secret: Path, as_json: bool, **more: object) -> None:

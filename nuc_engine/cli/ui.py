@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.leaving import interrupt, when_ended
 from nuc_engine.cli.terminal.output import note
-from nuc_engine.cli.terminal.params import CONFIGURATION, Command
+from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand
 from nuc_engine.cli.terminal.person import own_name
 from nuc_engine.machine.needs import need
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc ui --emulated lin_roach", "a daemon with an emulated leg, and the page beside it"),
         ("nuc ui", "the daemon that runs on this machine"),
@@ -77,7 +77,7 @@ def command(
     need(starlette="nuc ui", uvicorn="nuc ui", websockets="nuc ui")
     from nuc_engine.client import ClientError, load_keys
     from nuc_engine.client.address import find_address
-    from nuc_engine.ui.launch import Wanted, emulated_daemon, serve
+    from nuc_engine.ui.launch import WorkbenchOptions, emulated_daemon, serve
 
     def say(line: str) -> None:
         note(f"nuc ui: {line}")
@@ -89,7 +89,7 @@ def command(
                 address = stack.enter_context(emulated_daemon([emulated, "--data", str(data)], say))
             elif bouts is None:
                 address = address or find_address()
-            wanted = Wanted(
+            wanted = WorkbenchOptions(
                 name or own_name(),
                 address,
                 None if keys is None else load_keys(keys, name),
@@ -100,5 +100,5 @@ def command(
             )
             serve(wanted, say)
     except ClientError as error:
-        raise Refused(f"nuc ui: {error}") from error
+        raise CommandFailed(f"nuc ui: {error}") from error
     return 0

@@ -1,4 +1,4 @@
-"""Which daemon is meant when nobody says where it listens: the one that there is."""
+"""The default daemon where no address is given: the only one on this machine."""
 
 from __future__ import annotations
 

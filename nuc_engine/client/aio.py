@@ -11,7 +11,7 @@ import zmq
 import zmq.asyncio
 
 from nuc_engine.client.address import find_address
-from nuc_engine.client.conversation import Conversation, Effect, Happened, Link, Send, Steps, decode_sample
+from nuc_engine.client.conversation import Conversation, IoAction, IoSteps, Link, Send, WaitResult, decode_sample
 from nuc_engine.client.methods import Methods
 from nuc_engine.client.sockets import (
     Keys,
@@ -22,8 +22,8 @@ from nuc_engine.client.sockets import (
     open_telemetry,
     telemetry_address,
 )
-from nuc_engine.messages.answers import Greeting, Recipe, Sample
-from nuc_engine.messages.limits import Ref, Role
+from nuc_engine.messages.answers import Greeting, Sample, SubscribeAnswer
+from nuc_engine.messages.limits import Ref, RoleName
 from nuc_engine.messages.requests import Request, SubscribeRequest
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class AsyncClient(Methods):
         address: str = "",
         *,
         name: str,
-        role: Role | None = None,
+        role: RoleName | None = None,
         keys: Keys | None = None,
         timeout_s: float = 2.0,
         telemetry: str = "",
@@ -51,7 +51,7 @@ class AsyncClient(Methods):
     ) -> None:
         address = address or find_address()
         self._address, self._keys, self._telemetry = address, keys, telemetry
-        # Whoever comes back under the same identity has not left: control taken by one command serves the next.
+        # A client that reconnects with the same identity keeps its control: one command takes it, the next uses it.
         self._stays = bool(identity)
         self._talk = Conversation(address, name, role, timeout_s, now_s)
         self._context = zmq.asyncio.Context()
@@ -89,7 +89,7 @@ class AsyncClient(Methods):
 
     def listen(self, topic: str = "nuc.event") -> AsyncSubscription:
         """Open a stream that is there anyhow: `nuc.event`, or `nuc`, the telemetry everybody gets."""
-        return self._stream(Recipe(topic, {}))
+        return self._stream(SubscribeAnswer(topic, {}))
 
     def close(self) -> None:
         """Say goodbye and close every socket. A request that is still on its way is not called back."""
@@ -107,14 +107,14 @@ class AsyncClient(Methods):
     ) -> None:
         self.close()
 
-    def _stream(self, what: Recipe) -> AsyncSubscription:
+    def _stream(self, what: SubscribeAnswer) -> AsyncSubscription:
         address = self._telemetry or telemetry_address(self._address, what.address)
         stream = AsyncSubscription(what, open_telemetry(self._context, address, what.topic, self._keys), address)
         self._streams.append(stream)
         return stream
 
-    async def _drive(self, steps: Steps[T]) -> T:
-        happened: Happened | None = None
+    async def _drive(self, steps: IoSteps[T]) -> T:
+        happened: WaitResult | None = None
         while True:
             try:
                 effect = steps.send(happened)
@@ -122,7 +122,7 @@ class AsyncClient(Methods):
                 return done.value
             happened = await self._perform(effect)
 
-    async def _perform(self, effect: Effect) -> Happened | None:
+    async def _perform(self, effect: IoAction) -> WaitResult | None:
         if isinstance(effect, Send):
             await self._socket.send(effect.payload, zmq.DONTWAIT)
             return None
@@ -136,16 +136,16 @@ class AsyncClient(Methods):
             link = link_event(await self._monitor.recv_multipart())
             links += [] if link is None else [link]
         if self._socket not in ready or (effect.room and Link.DOWN in links):
-            return Happened(tuple(links))
+            return WaitResult(tuple(links))
         if effect.room:
-            return Happened(tuple(links), room=True)
-        return Happened(tuple(links), payload=(await self._socket.recv_multipart())[-1])
+            return WaitResult(tuple(links), room=True)
+        return WaitResult(tuple(links), payload=(await self._socket.recv_multipart())[-1])
 
 
 class AsyncSubscription:
     """A stream of samples: `async for sample in subscription`, or `await receive(timeout)`."""
 
-    def __init__(self, what: Recipe, socket: Any, address: str) -> None:
+    def __init__(self, what: SubscribeAnswer, socket: Any, address: str) -> None:
         self.topic, self.fields, self.address = what.topic, what.fields, address
         self._socket = socket
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import zmq
 
 from nuc_engine.client.address import find_address
-from nuc_engine.client.conversation import Conversation, Effect, Happened, Link, Send, Steps, decode_sample
+from nuc_engine.client.conversation import Conversation, IoAction, IoSteps, Link, Send, WaitResult, decode_sample
 from nuc_engine.client.methods import Methods
 from nuc_engine.client.sockets import (
     Keys,
@@ -20,9 +20,9 @@ from nuc_engine.client.sockets import (
     open_telemetry,
     telemetry_address,
 )
-from nuc_engine.messages.answers import Greeting, Recipe, Sample
+from nuc_engine.messages.answers import Greeting, Sample, SubscribeAnswer
 from nuc_engine.messages.errors import NotAnswered
-from nuc_engine.messages.limits import Ref, Role
+from nuc_engine.messages.limits import Ref, RoleName
 from nuc_engine.messages.requests import Request, SubscribeRequest
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Client(Methods):
         address: str = "",
         *,
         name: str,
-        role: Role | None = None,
+        role: RoleName | None = None,
         keys: Keys | None = None,
         timeout_s: float = 2.0,
         telemetry: str = "",
@@ -54,7 +54,7 @@ class Client(Methods):
     ) -> None:
         address = address or find_address()
         self._address, self._keys, self._telemetry = address, keys, telemetry
-        # Whoever comes back under the same identity has not left: control taken by one command serves the next.
+        # A client that reconnects with the same identity keeps its control: one command takes it, the next uses it.
         self._stays = bool(identity)
         self._talk = Conversation(address, name, role, timeout_s, now_s)
         self._context: zmq.Context[Any] = zmq.Context()
@@ -100,7 +100,7 @@ class Client(Methods):
 
     def listen(self, topic: str = "nuc.event") -> Subscription:
         """Open a stream that is there anyhow: `nuc.event`, or `nuc`, the telemetry everybody gets."""
-        return self._stream(Recipe(topic, {}))
+        return self._stream(SubscribeAnswer(topic, {}))
 
     def close(self) -> None:
         """Say goodbye and close every socket. A request that is still on its way is not called back."""
@@ -116,14 +116,14 @@ class Client(Methods):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _stream(self, what: Recipe) -> Subscription:
+    def _stream(self, what: SubscribeAnswer) -> Subscription:
         address = self._telemetry or telemetry_address(self._address, what.address)
         stream = Subscription(what, open_telemetry(self._context, address, what.topic, self._keys), address)
         self._streams.append(stream)
         return stream
 
-    def _drive(self, steps: Steps[T]) -> T:
-        happened: Happened | None = None
+    def _drive(self, steps: IoSteps[T]) -> T:
+        happened: WaitResult | None = None
         while True:
             try:
                 effect = steps.send(happened)
@@ -131,7 +131,7 @@ class Client(Methods):
                 return done.value
             happened = self._perform(effect)
 
-    def _perform(self, effect: Effect) -> Happened | None:
+    def _perform(self, effect: IoAction) -> WaitResult | None:
         if isinstance(effect, Send):
             self._socket.send(effect.payload, zmq.DONTWAIT)
             return None
@@ -143,10 +143,10 @@ class Client(Methods):
             link = link_event(self._monitor.recv_multipart())
             links += [] if link is None else [link]
         if self._socket not in ready or (effect.room and Link.DOWN in links):
-            return Happened(tuple(links))
+            return WaitResult(tuple(links))
         if effect.room:
-            return Happened(tuple(links), room=True)
-        return Happened(tuple(links), payload=self._socket.recv_multipart()[-1])
+            return WaitResult(tuple(links), room=True)
+        return WaitResult(tuple(links), payload=self._socket.recv_multipart()[-1])
 
     def _idle(self) -> bool:
         """Say whether there is room to send and nothing new of the connection: the usual case, told without a poll."""
@@ -156,7 +156,7 @@ class Client(Methods):
 class Subscription:
     """A stream of samples; iterate over it, or `receive` with a time limit. `fields` says what was found."""
 
-    def __init__(self, what: Recipe, socket: Any, address: str) -> None:
+    def __init__(self, what: SubscribeAnswer, socket: Any, address: str) -> None:
         self.topic, self.fields, self.address = what.topic, what.fields, address
         self._socket = socket
 
@@ -188,4 +188,4 @@ def _poller(socket: Any, wanted: int, watched: Any) -> zmq.Poller:
     return poller
 
 
-_ROOM = Happened(room=True)
+_ROOM = WaitResult(room=True)

@@ -16,7 +16,7 @@ import msgspec
 
 from nuc_engine.messages.answers import Greeting, Sample
 from nuc_engine.messages.errors import BadAnswer, NotAnswered, Refused, nobody
-from nuc_engine.messages.limits import Role
+from nuc_engine.messages.limits import RoleName
 from nuc_engine.messages.requests import HelloRequest, LeaveRequest, Request
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class WaitResult:
     """What a `Wait` ended with: changes of the connection in order, then room or a message; nothing: time is up."""
 
     link: tuple[Link, ...] = ()
@@ -59,15 +59,15 @@ class Happened:
     payload: bytes | None = None
 
 
-Effect = Send | Wait
-Steps = Generator[Effect, Happened | None, T]
+IoAction = Send | Wait
+IoSteps = Generator[IoAction, WaitResult | None, T]
 
 
 class Conversation:
     """What one client has said so far: numbers of its requests, and whether it has said hello on this connection."""
 
     def __init__(
-        self, address: str, name: str, role: Role | None, timeout_s: float, now_s: Callable[[], float]
+        self, address: str, name: str, role: RoleName | None, timeout_s: float, now_s: Callable[[], float]
     ) -> None:
         self.address = address
         self.greeting: Greeting | None = None
@@ -78,12 +78,12 @@ class Conversation:
         self._number = 0
         self._greeted = False
 
-    def ask(self, request: Request[T]) -> Steps[T]:
+    def ask(self, request: Request[T]) -> IoSteps[T]:
         """Ask one thing. Raises NotAnswered, Refused or BadAnswer."""
         yield from self._ready()
         return (yield from self._one(request))
 
-    def greet(self, within_s: float) -> Steps[Greeting]:
+    def greet(self, within_s: float) -> IoSteps[Greeting]:
         """Say hello, unless this connection has heard it."""
         yield from self._ready(within_s)
         if self.greeting is None:
@@ -98,7 +98,7 @@ class Conversation:
         self._number += 1
         return _pack(self._number, LeaveRequest())
 
-    def sccils(self, document: bytes, wait_s: float, seen: Callable[[str], object] | None) -> Steps[list[str]]:
+    def sccils(self, document: bytes, wait_s: float, seen: Callable[[str], object] | None) -> IoSteps[list[str]]:
         """Send a SCCILS document; collect the documents that come back until all of it is answered.
 
         `seen` gets each of them when it comes.
@@ -130,7 +130,7 @@ class Conversation:
             take(happened.payload)
         return answers
 
-    def _ready(self, within_s: float | None = None) -> Steps[None]:
+    def _ready(self, within_s: float | None = None) -> IoSteps[None]:
         """Wait for a connection, and say hello on one that is new: the daemon knows each connection anew."""
         while True:
             yield from self._room(self._now_s() + self._timeout_s)
@@ -139,7 +139,7 @@ class Conversation:
             self.greeting = yield from self._one(self._hello, within_s)
             self._greeted = True
 
-    def _one(self, request: Request[T], within_s: float | None = None) -> Steps[T]:
+    def _one(self, request: Request[T], within_s: float | None = None) -> IoSteps[T]:
         self._number += 1
         number, method = self._number, request.method
         payload = _pack(number, request)
@@ -154,7 +154,7 @@ class Conversation:
                 self.remarks += [str(answer["note"])] if answer.get("note") else []
                 return _result(request, answer)
 
-    def _room(self, end_s: float) -> Steps[None]:
+    def _room(self, end_s: float) -> IoSteps[None]:
         while True:
             happened = yield Wait(max(0.0, end_s - self._now_s()), room=True)
             if self._lost(happened) is Link.KEYS:
@@ -164,7 +164,7 @@ class Conversation:
             if self._now_s() >= end_s:
                 raise nobody(f"at {self.address}", ", and its keys with --keys")
 
-    def _message(self, end_s: float, what: str) -> Steps[bytes]:
+    def _message(self, end_s: float, what: str) -> IoSteps[bytes]:
         while True:
             happened = yield Wait(max(0.0, end_s - self._now_s()))
             lost = self._lost(happened)
@@ -179,7 +179,7 @@ class Conversation:
             if self._now_s() >= end_s:
                 raise NotAnswered(f"the daemon at {self.address} did not answer {what} in time{_MAYBE}", sent=True)
 
-    def _lost(self, happened: Happened | None) -> Link | None:
+    def _lost(self, happened: WaitResult | None) -> Link | None:
         """Note that a new connection has to be greeted; return what ended the old one."""
         worst = [link for link in (happened.link if happened is not None else ()) if link is not Link.UP]
         if worst:
@@ -198,7 +198,7 @@ _MAYBE = ": it may or may not have taken effect (nuc ctl status, nuc ctl events)
 
 
 def decode_sample(frames: Sequence[bytes]) -> Sample | None:
-    """Return a message of the telemetry, or None for frames that are none."""
+    """Return a message of the telemetry, or None for other frames."""
     if len(frames) != 3:
         return None
     topic, content, stamp = frames

@@ -29,11 +29,11 @@ _AGAIN = 100
 
 
 class CyclesError(ClientError):
-    """A file that is none of a daemon's cycles, or can not be read; the message names it."""
+    """Not a file of a daemon's cycles, or it cannot be read; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CycleColumn:
     """One number of every record: its name, its unit, and whether it is a whole number ("i8") or not ("f8")."""
 
     name: str
@@ -57,7 +57,7 @@ class Cycles:
         except (OSError, ValueError) as error:
             raise CyclesError(f"{self.path}: {error}") from error
         self._words = memoryview(self._map).cast("Q")
-        self.configuration, self.columns = "", tuple[Column, ...]()
+        self.configuration, self.columns = "", tuple[CycleColumn, ...]()
         self.overruns = 0
         """Records that were written and not read in time."""
         self._next = self._layout = 0
@@ -132,7 +132,7 @@ class Cycles:
                 raise CyclesError(f"{self.path}: {magic!r} version {version}; expected {MAGIC!r} version {VERSION}")
             described = json.loads(text)
             self.configuration = described["configuration"]
-            self.columns = tuple(Column(**column) for column in described["columns"])
+            self.columns = tuple(CycleColumn(**column) for column in described["columns"])
             self._record = struct.Struct("<" + "".join("q" if c.type == "i8" else "d" for c in self.columns))
             self._at, self._slot_bytes, self._slots = at, slot_bytes, slots
             # Those of another layout than before are new from their first on.

@@ -36,7 +36,7 @@ class Awaiting(Protocol):
         ...
 
 
-class Method(Generic[P, T]):
+class ClientMethod(Generic[P, T]):
     """A request, or a function that makes one, as a method of a client."""
 
     def __init__(self, build: Callable[P, Request[T]]) -> None:
@@ -44,7 +44,7 @@ class Method(Generic[P, T]):
         self.__doc__ = build.__doc__
 
     @overload
-    def __get__(self, client: None, owner: type) -> Method[P, T]: ...
+    def __get__(self, client: None, owner: type) -> ClientMethod[P, T]: ...
     @overload
     def __get__(self, client: Blocking, owner: type) -> Callable[P, T]: ...
     @overload
@@ -65,41 +65,41 @@ class Method(Generic[P, T]):
 class Methods:
     """What both clients can be asked; arguments and meaning stand in `nuc_engine.messages.requests`."""
 
-    status = Method(requests.StatusRequest)
-    tasks = Method(requests.TasksRequest)
-    configurations = Method(requests.ConfigurationsRequest)
-    configure = Method(requests.ConfigureRequest)
-    documents = Method(requests.DocumentsRequest)
-    model = Method(requests.ModelRequest)
-    run = Method(requests.RunRequest)
-    stop = Method(requests.StopRequest)
-    arm = Method(requests.ArmRequest)
-    off = Method(requests.OffRequest)
-    log = Method(requests.LogRequest)
-    stoplog = Method(requests.StoplogRequest)
-    get = Method(requests.GetRequest)
-    set = Method(requests.set_values)
-    script = Method(requests.ScriptRequest)
-    pending = Method(requests.PendingRequest)
-    forget = Method(requests.ForgetRequest)
-    undo = Method(requests.UndoRequest)
-    redo = Method(requests.RedoRequest)
-    joint_mode = Method(requests.JointModeRequest)
-    tweak = Method(requests.TweakRequest)
-    pose = Method(requests.PoseRequest)
-    pose_named = Method(requests.pose_named)
-    pose_save = Method(requests.PoseSaveRequest)
-    park = Method(requests.ParkRequest)
-    poses = Method(requests.PosesRequest)
-    save = Method(requests.SaveRequest)
-    record_start = Method(requests.RecordStartRequest)
-    record_stop = Method(requests.RecordStopRequest)
-    mark = Method(requests.MarkRequest)
-    notes = Method(requests.NotesRequest)
-    labels = Method(requests.LabelsRequest)
-    events = Method(requests.EventsRequest)
-    unsubscribe = Method(requests.UnsubscribeRequest)
-    take_control = Method(requests.TakeControlRequest)
-    hand_over = Method(requests.HandOverRequest)
-    release_control = Method(requests.ReleaseControlRequest)
-    shutdown = Method(requests.ShutdownRequest)
+    status = ClientMethod(requests.StatusRequest)
+    tasks = ClientMethod(requests.TasksRequest)
+    configurations = ClientMethod(requests.ConfigurationsRequest)
+    configure = ClientMethod(requests.ConfigureRequest)
+    documents = ClientMethod(requests.DocumentsRequest)
+    model = ClientMethod(requests.ModelRequest)
+    run = ClientMethod(requests.RunRequest)
+    stop = ClientMethod(requests.StopRequest)
+    arm = ClientMethod(requests.ArmRequest)
+    off = ClientMethod(requests.OffRequest)
+    log = ClientMethod(requests.LogRequest)
+    stoplog = ClientMethod(requests.StoplogRequest)
+    get = ClientMethod(requests.GetRequest)
+    set = ClientMethod(requests.set_values)
+    script = ClientMethod(requests.ScriptRequest)
+    pending = ClientMethod(requests.PendingRequest)
+    forget = ClientMethod(requests.ForgetRequest)
+    undo = ClientMethod(requests.UndoRequest)
+    redo = ClientMethod(requests.RedoRequest)
+    joint_mode = ClientMethod(requests.JointModeRequest)
+    tweak = ClientMethod(requests.TweakRequest)
+    pose = ClientMethod(requests.PoseRequest)
+    pose_named = ClientMethod(requests.pose_named)
+    pose_save = ClientMethod(requests.PoseSaveRequest)
+    park = ClientMethod(requests.ParkRequest)
+    poses = ClientMethod(requests.PosesRequest)
+    save = ClientMethod(requests.SaveRequest)
+    record_start = ClientMethod(requests.RecordStartRequest)
+    record_stop = ClientMethod(requests.RecordStopRequest)
+    mark = ClientMethod(requests.MarkRequest)
+    notes = ClientMethod(requests.NotesRequest)
+    labels = ClientMethod(requests.LabelsRequest)
+    events = ClientMethod(requests.EventsRequest)
+    unsubscribe = ClientMethod(requests.UnsubscribeRequest)
+    take_control = ClientMethod(requests.TakeControlRequest)
+    hand_over = ClientMethod(requests.HandOverRequest)
+    release_control = ClientMethod(requests.ReleaseControlRequest)
+    shutdown = ClientMethod(requests.ShutdownRequest)

@@ -66,7 +66,7 @@ def load_keys(folder: Path, name: str = "") -> Keys:
     try:
         pair = keys.load_secret(own[0])
         return Keys(keys.load_public(folder / f"{keys.SERVER}.key"), pair.public, pair.secret)
-    except keys.KeysError as error:
+    except keys.KeyFileError as error:
         raise KeysError(
             f"{error}; a client needs its own pair, and a copy of the daemon's {keys.SERVER}.key"
         ) from error
@@ -102,7 +102,7 @@ def close_commands(socket: Any, goodbye: bytes | None) -> None:
 
 
 def open_telemetry(context: zmq.Context[Any], address: str, topic: str, own: Keys | None) -> Any:
-    """Return a socket that receives one topic. Raises ClientError for an address that is none."""
+    """Return a socket that receives one topic. Raises ClientError for a malformed address."""
     socket: Any = context.socket(zmq.SUB)
     socket.setsockopt(zmq.SUBSCRIBE, topic.encode())
     return _connect(socket, address, own)

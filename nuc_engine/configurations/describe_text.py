@@ -30,7 +30,7 @@ _KERNEL = ("a", "b", "c", "wmin", "wmax")
 
 
 @dataclass(frozen=True, slots=True)
-class Ink:
+class TextStyles:
     """How to set headings, names and side remarks, and what to print as a patch of a colour (parts in 0..1)."""
 
     heading: Callable[[str], str]
@@ -39,10 +39,10 @@ class Ink:
     patch: Callable[[Sequence[float]], str]
 
 
-PLAIN = Ink(str, str, str, lambda _color: "")
+PLAIN = TextStyles(str, str, str, lambda _color: "")
 
 
-def model_lines(data: Data, ink: Ink = PLAIN) -> Iterator[str]:
+def model_lines(data: Data, ink: TextStyles = PLAIN) -> Iterator[str]:
     """Yield the lines of a model that `describe_model` described."""
     title = data["fullname"] or data["label"] or ""
     yield ink.heading(data["name"]) + (f": {title}" if title else "")
@@ -62,7 +62,7 @@ def model_lines(data: Data, ink: Ink = PLAIN) -> Iterator[str]:
         yield from _hdso(sensor, ink)
 
 
-def change_lines(moments: Sequence[Data], ink: Ink = PLAIN) -> Iterator[str]:
+def change_lines(moments: Sequence[Data], ink: TextStyles = PLAIN) -> Iterator[str]:
     """Yield the lines of a script that `describe_changes` described."""
     yield ink.heading("SCRIPT")
     for moment in moments:
@@ -81,7 +81,7 @@ def change_lines(moments: Sequence[Data], ink: Ink = PLAIN) -> Iterator[str]:
             yield from _wrapped("asks for " + ", ".join(names), 4)
 
 
-def pose_lines(pose: Pose, ink: Ink = PLAIN) -> Iterator[str]:
+def pose_lines(pose: Pose, ink: TextStyles = PLAIN) -> Iterator[str]:
     """Yield the lines of a pose: one per joint, then the ends of the chains."""
     yield ink.heading("POSE") + "  (cm; x forward, y left, z up; origin as in the first A-matrix)"
     width = max(len(joint.name) for joint in pose.joints)
@@ -102,7 +102,7 @@ def pose_lines(pose: Pose, ink: Ink = PLAIN) -> Iterator[str]:
         yield ink.name(f"  {label:<{width}}  {'':>10}  {'':>10}  {x:>8.3f} {y:>8.3f} {z:>8.3f}")
 
 
-def _joint(joint: Data, ink: Ink) -> Iterator[str]:
+def _joint(joint: Data, ink: TextStyles) -> Iterator[str]:
     kind = "END" if joint["endpoint"] else "JOINT"
     yield ink.heading(f"{kind} {joint['id']}  {joint['name']}") + _titled(joint)
     parent = joint["parent"]
@@ -129,7 +129,7 @@ def _joint(joint: Data, ink: Ink) -> Iterator[str]:
         yield from _wrapped(organ["description"], 4)
 
 
-def _motor(motor: Data, ink: Ink) -> Iterator[str]:
+def _motor(motor: Data, ink: TextStyles) -> Iterator[str]:
     yield "  " + _head("Motor", motor, ink)
     (low, high), slope = motor["range_deg"], motor["angle_cal2"]
     model = f", model {motor['model']}" if motor["model"] else ""
@@ -162,7 +162,7 @@ def _units(motor: Data) -> Iterator[str]:
     )
 
 
-def _geometry(geometry: Data, ink: Ink) -> Iterator[str]:
+def _geometry(geometry: Data, ink: TextStyles) -> Iterator[str]:
     if geometry["amatrix"] is None and geometry["dh_line"] is None:
         return
     yield f"  {ink.name('Geometry')}"
@@ -178,7 +178,7 @@ def _geometry(geometry: Data, ink: Ink) -> Iterator[str]:
     yield from _wrapped(geometry["description"], 4)
 
 
-def _muscle(muscle: Data, ink: Ink) -> Iterator[str]:
+def _muscle(muscle: Data, ink: TextStyles) -> Iterator[str]:
     yield "  " + _head("Muscle", muscle, ink)
     pull = "larger" if muscle["r"] > 0 else "smaller"
     yield (
@@ -191,7 +191,7 @@ def _muscle(muscle: Data, ink: Ink) -> Iterator[str]:
     yield from _wrapped(muscle["description"], 4)
 
 
-def _state(state: Data, ink: Ink) -> Iterator[str]:
+def _state(state: Data, ink: TextStyles) -> Iterator[str]:
     patch, color = "", ""
     if state["color"]:
         patch = ink.patch(state["color"])
@@ -209,7 +209,7 @@ def _state(state: Data, ink: Ink) -> Iterator[str]:
         yield from _activation(activation, ink)
 
 
-def _activation(activation: Data, ink: Ink) -> Iterator[str]:
+def _activation(activation: Data, ink: TextStyles) -> Iterator[str]:
     head = f"    activation   {activation['muscle']['name']}: {activation['function']}"
     names = ink.faint(_listed(activation["parameters"]))
     if not activation["sensors"]:
@@ -223,7 +223,7 @@ def _activation(activation: Data, ink: Ink) -> Iterator[str]:
     yield from _wrapped(activation["description"], 17)
 
 
-def _parameters(parameters: Sequence[Data], ink: Ink) -> Iterator[str]:
+def _parameters(parameters: Sequence[Data], ink: TextStyles) -> Iterator[str]:
     groups: dict[str, list[Data]] = {title: [] for title in _ORDER}
     for parameter in parameters:
         groups[_group(parameter)].append(parameter)
@@ -247,7 +247,7 @@ def _group(parameter: Data) -> str:
     return "Others"
 
 
-def _hdso(hdso: Data, ink: Ink) -> Iterator[str]:
+def _hdso(hdso: Data, ink: TextStyles) -> Iterator[str]:
     constant = " (constant)" if hdso["kind"] == "constant" else ""
     yield f"  {hdso['id']:>4}  {ink.name(hdso['name'])}{_titled(hdso)}{constant}"
     if hdso.get("by_id") is not None:
@@ -276,7 +276,7 @@ def _ranges(hdso: Data) -> str:
     return "".join(f"; {text}" for text in texts)
 
 
-def _change(change: Data, ink: Ink) -> Iterator[str]:
+def _change(change: Data, ink: TextStyles) -> Iterator[str]:
     name = f"{change['id']:>8}  {ink.name(change['name'])}"
     if change["kind"] == "boolstring":
         yield name
@@ -322,7 +322,7 @@ def _both(item: Data) -> str:
     return f"{item['id']} {item['name']}"
 
 
-def _head(what: str, item: Data, ink: Ink) -> str:
+def _head(what: str, item: Data, ink: TextStyles) -> str:
     return ink.name(f"{what} {item['id']}  {item['name']}") + _titled(item)
 
 

@@ -37,7 +37,7 @@ _NOT_STRUCTURE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ConfigurationDifference:
     """One named difference: `a` and `b` as text, None where the thing is not there at all."""
 
     section: Section
@@ -50,26 +50,26 @@ class Difference:
 _THERE = "there"
 
 
-def compare_models(a: Model, b: Model) -> list[Difference]:
+def compare_models(a: Model, b: Model) -> list[ConfigurationDifference]:
     """Return what differs between two configurations: values, rules, constants, structure and geometry."""
     plan_a, plan_b = build_plan(a), build_plan(b)
     return [*_compare_values(a, plan_a, b, plan_b), *_compare_structure(describe_model(a), describe_model(b))]
 
 
-def compare_scripts(a: HdsoScript, b: HdsoScript) -> list[Difference]:
+def compare_scripts(a: HdsoScript, b: HdsoScript) -> list[ConfigurationDifference]:
     """Return what two scripts write or ask for differently, moment by moment."""
     entries_a, entries_b = _entries(a), _entries(b)
-    found: list[Difference] = []
+    found: list[ConfigurationDifference] = []
     for key in sorted({**entries_a, **entries_b}, key=lambda item: item[0]):
         old, new = entries_a.get(key), entries_b.get(key)
         if old is None or new is None or old.meaning != new.meaning:
             label = next(entry.label for entry in (old, new) if entry is not None)
             a_text, b_text = (None if entry is None else entry.text for entry in (old, new))
-            found.append(Difference("script", label, a_text, b_text))
+            found.append(ConfigurationDifference("script", label, a_text, b_text))
     return found
 
 
-def compare_plants(a: Path, b: Path) -> list[Difference]:
+def compare_plants(a: Path, b: Path) -> list[ConfigurationDifference]:
     """Return the keys in which two plant.toml files differ; a file that is not there has no keys.
 
     Raises PlantSpecError for a file that can not be read.
@@ -78,7 +78,7 @@ def compare_plants(a: Path, b: Path) -> list[Difference]:
     return list(_compare_texts("plant", keys_a, keys_b))
 
 
-def compare_bouts(a: Path, b: Path) -> list[Difference]:
+def compare_bouts(a: Path, b: Path) -> list[ConfigurationDifference]:
     """Return how two data directories differ: how the bouts were run, with what versions, and what was recorded.
 
     Of every file the first record that differs is named. Configuration, plant and script are compared by themselves.
@@ -141,7 +141,7 @@ _REASONS: Mapping[Section, str] = {
 }
 
 
-def _compare_values(a: Model, plan_a: Plan, b: Model, plan_b: Plan) -> Iterator[Difference]:
+def _compare_values(a: Model, plan_a: Plan, b: Model, plan_b: Plan) -> Iterator[ConfigurationDifference]:
     values_a, values_b = _named_values(plan_a), _named_values(plan_b)
     geometry = {name for model in (a, b) for name in _geometry_names(model)}
     others = {hdso.name: hdso for hdso in plan_b.hdsos}
@@ -154,7 +154,7 @@ def _compare_values(a: Model, plan_a: Plan, b: Model, plan_b: Plan) -> Iterator[
             section: Section = (
                 "rule" if hdso.kind == "boolstring" else "constant" if hdso.kind == "constant" else "value"
             )
-            yield Difference(section, hdso.name, texts[0], texts[1], hdso.units)
+            yield ConfigurationDifference(section, hdso.name, texts[0], texts[1], hdso.units)
 
 
 def _shown(hdso: HdsoPlan, values: Values | None, plan: Plan) -> str | None:
@@ -203,11 +203,13 @@ def _is_unknown(ref: int | str | None, plan_b: Plan, known: Mapping[str, Values 
     return ref is not None and plan_b.hdso(ref).name not in known
 
 
-def _compare_structure(a: Data, b: Data) -> Iterator[Difference]:
+def _compare_structure(a: Data, b: Data) -> Iterator[ConfigurationDifference]:
     flat_a, flat_b = _flat(_structure(a)), _flat(_structure(b))
     for difference in _compare_texts("structure", _fold(flat_a, flat_b), _fold(flat_b, flat_a)):
         geometry = ", geometry, " in difference.name
-        yield Difference("geometry" if geometry else "structure", difference.name, difference.a, difference.b)
+        yield ConfigurationDifference(
+            "geometry" if geometry else "structure", difference.name, difference.a, difference.b
+        )
 
 
 def _structure(data: Data) -> Data:
@@ -268,10 +270,10 @@ def _fold(flat: dict[str, str], other: dict[str, str]) -> dict[str, str]:
     return {path: text for path, text in flat.items() if not any(path.startswith(f"{thing}, ") for thing in alone)}
 
 
-def _compare_texts(section: Section, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[Difference]:
+def _compare_texts(section: Section, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[ConfigurationDifference]:
     for name in {**a, **b}:
         if a.get(name) != b.get(name):
-            yield Difference(section, name, a.get(name), b.get(name))
+            yield ConfigurationDifference(section, name, a.get(name), b.get(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +361,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def _compare_records(a: Path, b: Path) -> Iterator[Difference]:
+def _compare_records(a: Path, b: Path) -> Iterator[ConfigurationDifference]:
     given = {*CONFIGURATION_FILES, PLANT_SPEC_FILE, SCRIPT_FILE, manifest.FILE, columns.FILE}
     names = {path.name for folder in (a, b) for path in folder.iterdir() if path.suffix in (".txt", ".xml")}
     for name in [*sorted(names - given), inputs.FILE]:
@@ -367,14 +369,16 @@ def _compare_records(a: Path, b: Path) -> Iterator[Difference]:
         if found is not None:
             at = "" if found.time_ns is None else f" at {found.time_ns / 1e9:.9g} s"
             where = f"{name}, record {found.record}{at}, {found.field}" if found.record else name
-            yield Difference("record", where, found.then, found.now)
+            yield ConfigurationDifference("record", where, found.then, found.now)
 
 
-def joined(differences: Sequence[Difference]) -> dict[Section, list[Difference]]:
+def joined(differences: Sequence[ConfigurationDifference]) -> dict[Section, list[ConfigurationDifference]]:
     """Return the differences by section, in the order in which people look at them."""
     sections: tuple[Section, ...] = (
         *("value", "rule", "constant", "structure", "geometry"),
         *("plant", "script", "bout", "version", "record"),
     )
-    found: dict[Section, list[Difference]] = {name: [d for d in differences if d.section == name] for name in sections}
+    found: dict[Section, list[ConfigurationDifference]] = {
+        name: [d for d in differences if d.section == name] for name in sections
+    }
     return {section: members for section, members in found.items() if members}

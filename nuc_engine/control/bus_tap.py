@@ -15,11 +15,11 @@ from nuc_engine.control.tasks.board import Board
 
 _OK = int(ReplyStatus.OK)
 
-Started = Callable[[int, int, Sequence[int]], None]
+OnExchangeStart = Callable[[int, int, Sequence[int]], None]
 """Receives (time_ns, torque level, goals) of an exchange that begins; goals as `drivers.bus.Bus.start` takes them."""
 
 
-class Replies(NamedTuple):
+class ExchangeReplies(NamedTuple):
     """The replies of an exchange, in the order of the servos: of one without a good one, what was known before."""
 
     position_raw: Sequence[int]
@@ -28,7 +28,7 @@ class Replies(NamedTuple):
     stamp_ns: Sequence[int]
 
     @classmethod
-    def of(cls, board: Board) -> Replies:
+    def of(cls, board: Board) -> ExchangeReplies:
         """Return those a board holds."""
         return cls(board.position_raw, board.current_raw, board.status, board.stamp_ns)
 
@@ -36,7 +36,7 @@ class Replies(NamedTuple):
 class BusTap:
     """A bus for motor action that tells of what is sent through it."""
 
-    def __init__(self, bus: ServoBus, started: Started) -> None:
+    def __init__(self, bus: ServoBus, started: OnExchangeStart) -> None:
         self._bus, self._started = bus, started
         self._level = -1
 
@@ -65,13 +65,13 @@ class BusTap:
         """As the bus has it."""
         return self._bus.misses
 
-    def replies(self, board: Board) -> Replies:
+    def replies(self, board: Board) -> ExchangeReplies:
         """Return what the bus has given; lists may be its own, and are to be written down at once."""
         bus = self._bus
         good = [status == _OK for status in bus.status]
         if all(good):
-            return Replies(bus.position_raw, bus.current_raw, bus.status, bus.stamp_ns)
-        return Replies(
+            return ExchangeReplies(bus.position_raw, bus.current_raw, bus.status, bus.stamp_ns)
+        return ExchangeReplies(
             _mixed(good, bus.position_raw, board.position_raw),
             _mixed(good, bus.current_raw, board.current_raw),
             bus.status,

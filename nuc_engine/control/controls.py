@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from nuc_engine.control.tasks.board import Board, Drive, configured_drives
-from nuc_engine.model.changes import Control
+from nuc_engine.model.changes import JointControl
 from nuc_engine.model.plan import MotorPlan, Plan
 
 JOINT_MODES = ("muscle", "force", "position", "hold", "limp")
@@ -46,7 +46,7 @@ class Controls:
         for k in range(len(self._plan.motors)):
             self._switch(k, drive)
 
-    def apply(self, control: Control) -> str:
+    def apply(self, control: JointControl) -> str:
         """Make a control take effect; return why it can not, or nothing."""
         refused = refusal(control, self._plan)
         if refused:
@@ -77,7 +77,7 @@ class Controls:
         board.target_raw[k] = board.approach_raw[k] = None
 
 
-def refusal(control: Control, plan: Plan) -> str:
+def refusal(control: JointControl, plan: Plan) -> str:
     """Say why a control can not be made on this plan, or nothing. Values may come from anywhere."""
     if control.what not in CONTROLS:
         return f"control {control.what!r}; expected {', '.join(CONTROLS)}"

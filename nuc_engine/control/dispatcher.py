@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from drivers.bus import ServoBus
 from drivers.clock import Clock
 from drivers.port import NEVER
-from nuc_engine.control.bus_tap import BusTap, Replies
+from nuc_engine.control.bus_tap import BusTap, ExchangeReplies
 from nuc_engine.control.controls import Controls
 from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
 from nuc_engine.control.guard import Guard
@@ -44,7 +44,7 @@ class Recorder(Protocol):
         """An exchange begins: torque level and goals as the bus is told."""
         ...
 
-    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
+    def motor(self, now_ns: int, board: Board, replies: ExchangeReplies) -> None:
         """A cycle is complete: what the tasks know of it, and what the bus gave."""
         ...
 
@@ -82,7 +82,7 @@ class Recorder(Protocol):
 
 
 @dataclass(slots=True)
-class Entry:
+class TaskEntry:
     """One task as the dispatcher sees it, with what it has counted. `release_ns` is NEVER while it is not ready."""
 
     name: str
@@ -177,7 +177,7 @@ class Dispatcher:
             self._run_muscles,
             self._run_server,
         )
-        self.entries = tuple(Entry(name, run, costs.get(name, 0)) for name, run in zip(TASKS, runs, strict=True))
+        self.entries = tuple(TaskEntry(name, run, costs.get(name, 0)) for name, run in zip(TASKS, runs, strict=True))
         (
             self._script_entry,
             self._complete_entry,
@@ -248,7 +248,7 @@ class Dispatcher:
         """Take up an exchange, perhaps complete."""
         raise NotImplementedError
 
-    def _done_ns(self, now_ns: int, entry: Entry) -> int:
+    def _done_ns(self, now_ns: int, entry: TaskEntry) -> int:
         """Return when a task that began at `now_ns` was done."""
         raise NotImplementedError
 
@@ -297,7 +297,7 @@ class Dispatcher:
         self._muscle_entry.release_ns = now_ns
         self._next_period(entry, now_ns, self._done_ns(now_ns, entry))
 
-    def _next_period(self, entry: Entry, begun_ns: int, done_ns: int) -> None:
+    def _next_period(self, entry: TaskEntry, begun_ns: int, done_ns: int) -> None:
         """Release the task at its next period that is neither before its end nor the instant it has just run at."""
         period = self._period_ns()
         entry.release_ns += period
@@ -310,7 +310,7 @@ class Dispatcher:
                 entry.reported_ns = done_ns
                 self._event(done_ns, "overrun", f"{entry.name} overran; {entry.skipped} periods skipped so far")
 
-    def _count_overrun(self, entry: Entry, skipped: int) -> None:
+    def _count_overrun(self, entry: TaskEntry, skipped: int) -> None:
         entry.overruns += 1
         entry.skipped += skipped
 

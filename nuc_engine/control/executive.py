@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from drivers.bus import CycledBus
 from drivers.port import NEVER
 from nuc_engine.control.clock import VirtualClock
-from nuc_engine.control.dispatcher import Dispatcher, Entry, Recorder
+from nuc_engine.control.dispatcher import Dispatcher, Recorder, TaskEntry
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store
 
@@ -91,5 +91,5 @@ class Executive(Dispatcher):
             self._event(now_ns, "servo_refused", "; ".join(self._bus.refusals))
         self._cycle_complete(now_ns)
 
-    def _done_ns(self, now_ns: int, entry: Entry) -> int:
+    def _done_ns(self, now_ns: int, entry: TaskEntry) -> int:
         return now_ns + entry.cost_ns

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from nuc_engine.model.extensions import ADDED, find_extension
 from nuc_engine.model.plan import ActivationPlan, FunctionPlan
-from nuc_engine.model.store import Store, View
+from nuc_engine.model.store import BufferView, Store
 
 Function = Callable[[float], float]
 Activation = Callable[[], float]
@@ -31,15 +31,15 @@ def bind_function(plan: FunctionPlan, store: Store) -> Function:
     return _FUNCTIONS[plan.type](*(item for cell in cells for item in cell))
 
 
-def _constant(a: View, i: int) -> Function:
+def _constant(a: BufferView, i: int) -> Function:
     return lambda _: a[i]
 
 
-def _linear(a: View, i: int, b: View, j: int) -> Function:
+def _linear(a: BufferView, i: int, b: BufferView, j: int) -> Function:
     return lambda x: a[i] * x + b[j]
 
 
-def _parabolic(a: View, i: int, x0: View, j: int, c: View, k: int) -> Function:
+def _parabolic(a: BufferView, i: int, x0: BufferView, j: int, c: BufferView, k: int) -> Function:
     def parabola(x: float) -> float:
         four_a, centre = 4.0 * a[i], x0[j]
         return (x * x - 2.0 * x * centre + centre * centre + four_a * c[k]) / four_a
@@ -47,7 +47,7 @@ def _parabolic(a: View, i: int, x0: View, j: int, c: View, k: int) -> Function:
     return parabola
 
 
-def _hyperbolic(a: View, i: int, x0: View, j: int, c: View, k: int) -> Function:
+def _hyperbolic(a: BufferView, i: int, x0: BufferView, j: int, c: BufferView, k: int) -> Function:
     return lambda x: a[i] / (x - x0[j]) + c[k]
 
 

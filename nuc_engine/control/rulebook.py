@@ -11,10 +11,10 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from nuc_engine.model.plan import HdsoPlan, Plan, Slot
-from nuc_engine.model.store import Store, View
+from nuc_engine.model.store import BufferView, Store
 from sccils_schemas.documents import Ref
-from sccils_schemas.nesting import Parts, first_faults, knots, parts_of
-from sccils_schemas.rules import And, Comparison, Rule, RuleError, Variable, decode_rule, operands
+from sccils_schemas.nesting import RuleParts, first_faults, knots, parts_of
+from sccils_schemas.rules import And, Inequality, Rule, RuleError, Variable, decode_rule, operands
 
 Predicate = Callable[[], bool]
 
@@ -26,7 +26,7 @@ class Rulebook:
         self.plan = plan
         self._store = store
         self._by_id = {hdso.id_num: hdso for hdso in plan.hdsos}
-        self._parts: dict[int, Parts] = {}
+        self._parts: dict[int, RuleParts] = {}
         self.in_force: dict[int, Predicate] = {}
 
     def decode(self, index: int, code: Sequence[int]) -> Predicate:
@@ -71,7 +71,7 @@ class Rulebook:
     def _tree(self, index: int, code: Sequence[int]) -> Rule:
         return _decoded(tuple(code), self.plan.hdsos[index].dims[1])
 
-    def _parts_of(self, index: int, code: Sequence[int]) -> Parts:
+    def _parts_of(self, index: int, code: Sequence[int]) -> RuleParts:
         def number(ref: Ref) -> int | None:
             hdso = self._hdso(ref)
             return hdso.index if hdso.kind == "boolstring" else None
@@ -87,20 +87,20 @@ class Rulebook:
         return hdso
 
     def _bind(self, rule: Rule) -> Predicate:
-        if isinstance(rule, Comparison):
+        if isinstance(rule, Inequality):
             return self._comparison(rule)
         if isinstance(rule, Variable):
             return self._variable(rule)
         terms = [self._bind(term) for term in rule.terms]
         return _all(terms) if isinstance(rule, And) else _any(terms)
 
-    def _comparison(self, rule: Comparison) -> Predicate:
+    def _comparison(self, rule: Inequality) -> Predicate:
         (a, i), (b, j) = (self._number(side.ref) for side in (rule.left, rule.right))
         if rule.op == "<":
             return lambda: a[i] < b[j]
         return lambda: a[i] > b[j]
 
-    def _number(self, ref: int | str) -> tuple[View, int]:
+    def _number(self, ref: int | str) -> tuple[BufferView, int]:
         hdso = self._hdso(ref)
         if hdso.kind == "boolstring":
             raise RuleError(f"HDSO {ref} ({hdso.name}) is a rule; it can not be compared with < or >")
@@ -135,7 +135,7 @@ def _any(terms: list[Predicate]) -> Predicate:
     return lambda: any(term() for term in terms)
 
 
-def _inside(rules: Mapping[int, Parts], start: int, seen: set[int]) -> Iterator[int]:
+def _inside(rules: Mapping[int, RuleParts], start: int, seen: set[int]) -> Iterator[int]:
     """Yield a rule and every rule inside it, but for those that have been seen."""
     ahead = [start]
     while ahead:

@@ -73,7 +73,7 @@ class Word(IntEnum):
     LAST_BOUT = 35  # core: number of the newest bout
     TASK_LAST = 40  # core: 40.. when each task last ran, in the order of TASKS
     LOST = 64  # core: 64.. records lost, by kind
-    OFF_ASKED = 96  # each asker its own: 96.. requests to take the torque off (nuc_engine.daemon.requests)
+    OFF_ASKED = 96  # each asker its own: 96.. requests to take the torque off (nuc_engine.daemon.off_requests)
     OFF_BEGUN = 100  # core: 100.. the last of each asker's that it has begun to answer
     OFF_DONE_CORE = 104  # core: 104.. the last of each asker's that it has answered: all were limp after it was asked
     OFF_DONE_GUARDIAN = 108  # guardian: 108.. likewise
@@ -82,7 +82,7 @@ class Word(IntEnum):
 
 OWNER_CORE, OWNER_GUARDIAN = 0, 1
 
-ASKERS = 3
+REQUESTERS = 3
 """How many may ask for torque off, each with words of its own."""
 
 COMMIT_BYTES = 64 * _KIB

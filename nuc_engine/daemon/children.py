@@ -10,17 +10,17 @@ from typing import Protocol
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.spawn import Child
 
-PAUSES_NS = (0, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000)
-"""How long to wait before a process is started again: after deaths that are answered at once, the next, and so on."""
+RESTART_DELAYS_NS = (0, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000)
+"""Delays before a process is restarted: after the free restarts, after the next death, and so on."""
 
 SERVICE_PAUSE_NS = 500_000_000
 """The longest of these for the service: strangers can end one again and again, and nobody else is to wait for that."""
 
-WELL_NS = 10_000_000_000
-"""A process that lived so long died for the first time."""
+STABLE_NS = 10_000_000_000
+"""A process that ran this long is stable: its death counts as the first in a row."""
 
-STARTS = 3
-"""An emulator that died so often in a row, and has no bus to show, is given up: to try again mends nothing."""
+MOST_STARTS = 3
+"""An emulator that died so often in a row, and has no bus to show, is given up: another restart would not help."""
 
 
 class Programs(Protocol):
@@ -56,44 +56,44 @@ class Fork(Protocol):
 
 
 @dataclass(slots=True)
-class Post:
+class ChildSlot:
     """A place in the daemon that a child fills, and when it may be filled again."""
 
     name: str
     child: Child | None = None
-    born_ns: int = 0
+    started_ns: int = 0
     due_ns: int = 0
     deaths: int = 0
-    eager: int = 1
-    """How many deaths in a row are answered at once."""
-    longest_ns: int = PAUSES_NS[-1]
+    free_restarts: int = 1
+    """How many deaths in a row are followed by an immediate restart."""
+    longest_ns: int = RESTART_DELAYS_NS[-1]
     """How long to wait at most."""
-    condemned: bool = False
-    """The child shows no life and has been killed."""
+    killed: bool = False
+    """The child gave no heartbeat and has been killed."""
 
     def fill(self, child: Child, now_ns: int) -> None:
         """Take a new child."""
-        self.child, self.born_ns, self.condemned = child, now_ns, False
+        self.child, self.started_ns, self.killed = child, now_ns, False
 
-    def died(self, now_ns: int) -> str:
-        """Bury the child; return how it ended."""
+    def reap(self, now_ns: int) -> str:
+        """Reap the child; return how it ended."""
         if self.child is None:
             return ""
-        self.child.bury()
-        how, self.child = self.child.how(), None
-        self.deaths = 1 if now_ns - self.born_ns > WELL_NS else self.deaths + 1
-        pause_ns = PAUSES_NS[min(max(self.deaths - self.eager, 0), len(PAUSES_NS) - 1)]
+        self.child.reap()
+        how, self.child = self.child.exit_text(), None
+        self.deaths = 1 if now_ns - self.started_ns > STABLE_NS else self.deaths + 1
+        pause_ns = RESTART_DELAYS_NS[min(max(self.deaths - self.free_restarts, 0), len(RESTART_DELAYS_NS) - 1)]
         self.due_ns = now_ns + min(pause_ns, self.longest_ns)
         return how
 
     def end(self) -> None:
-        """Kill and bury the child, which is no death."""
+        """Kill and reap the child; this does not count as a crash."""
         if self.child is not None:
             self.child.send(signal.SIGKILL)
-            self.child.bury()
+            self.child.reap()
             self.child = None
         self.due_ns = 0
 
-    def missing(self, now_ns: int) -> bool:
+    def may_start(self, now_ns: int) -> bool:
         """Say whether it is empty and may be filled."""
         return self.child is None and now_ns >= self.due_ns

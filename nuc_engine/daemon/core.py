@@ -16,7 +16,7 @@ from nuc_engine.daemon.cyclering import CycleRing, columns_of
 from nuc_engine.daemon.engine import EXIT_BUS_LOST, EXIT_CRASH, Engine
 from nuc_engine.daemon.launch import BusLine, Launch
 from nuc_engine.daemon.lines import assign_motors, servos_of
-from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.daemon.wire import RecordKind, pack
 from nuc_engine.model.plan import Plan
 from nuc_engine.realtime import RealClock, RealtimePolicy, SuspendWatch, acquire
 from nuc_engine.realtime.clock import allowed_share
@@ -32,7 +32,7 @@ def run(launch: Launch) -> int:
             os.eventfd_write(launch.to_service, 1)
 
     def tell(name: str, text: str) -> None:
-        block.rings["records"].put(Kind.EVENT, pack(clock.now_ns, name, text))
+        block.rings["records"].put(RecordKind.EVENT, pack(clock.now_ns, name, text))
         wake()
 
     def orphaned() -> bool:

@@ -22,7 +22,7 @@ def line_url(url: str, pty: Path) -> str:
     return f"{family.name}://{pty}?{options}" if options else f"{family.name}://{pty}"
 
 
-def emulator_words(url: str, configuration: str, pty: Path, seed: int, bus: str = "") -> list[str]:
+def emulator_args(url: str, configuration: str, pty: Path, seed: int, bus: str = "") -> list[str]:
     """Return the arguments of `nuc` that run the leg, or only the servos of it that name `bus`.
 
     Those of one of several buses are servos without a leg: processes share no physics. Raises BusUrlError without a
@@ -41,8 +41,8 @@ def emulator_words(url: str, configuration: str, pty: Path, seed: int, bus: str 
     return words
 
 
-def become(words: list[str]) -> NoReturn:
-    """Turn this process into `nuc` with these arguments; its results are nobody's, its complaints are heard."""
+def exec_nuc(words: list[str]) -> NoReturn:
+    """Turn this process into `nuc` with these arguments; its stdout is discarded, its stderr is kept."""
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)

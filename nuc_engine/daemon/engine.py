@@ -25,13 +25,13 @@ from nuc_engine.daemon.cyclering import CycleRing
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.monitor import Monitor
-from nuc_engine.daemon.orders import obey
+from nuc_engine.daemon.orders import execute
 from nuc_engine.daemon.release import LAST_NS
 from nuc_engine.daemon.state import EngineState
 from nuc_engine.model.plan import Plan
 
 WATCH_NS = 4_000_000
-"""How often the core looks after what nobody wakes it for; its heart beats at least as often."""
+"""How often the core checks what no event announces; it gives a heartbeat at least as often."""
 
 EXIT_SHUTDOWN, EXIT_CRASH, EXIT_ORPHANED, EXIT_BUS_LOST = 0, 70, 71, 75
 """How the process ends: told to; an error of its own; guardian and main process are gone; a port is gone."""
@@ -90,7 +90,7 @@ class Engine(EngineState):
         try:
             while not self.words[Word.SHUTDOWN] or self._still_under_torque():
                 self.turn()
-                if self.neighbours.alone and self._done_alone():
+                if self.neighbours.unsupervised and self._done_alone():
                     return EXIT_ORPHANED
         except PortError as error:
             return self._lose_bus(error)
@@ -140,7 +140,7 @@ class Engine(EngineState):
 
     def _obey_one(self) -> None:
         for kind, content in self.commands.take():
-            obey(self, kind, content)
+            execute(self, kind, content)
             break
 
     def _await_the_bus(self) -> bool:
@@ -153,8 +153,8 @@ class Engine(EngineState):
         while words[Word.BUS_OWNER] != OWNER_CORE or words[Word.GUARDIAN_WATCHES] != self._generation:
             now = words[Word.CORE_BEAT] = self.clock.now_ns
             if now >= self._watch_ns:
-                self.neighbours.look(on_time=self._on_time(now))
-            if self.neighbours.alone:
+                self.neighbours.check(on_time=self._on_time(now))
+            if self.neighbours.unsupervised:
                 break
             if words[Word.SHUTDOWN]:
                 return False

@@ -22,11 +22,11 @@ from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.lines import open_lines
-from nuc_engine.daemon.offsocket import OffDesk
-from nuc_engine.daemon.release import LAST_NS, Line, Release
-from nuc_engine.daemon.requests import Asker, asked, confirm
-from nuc_engine.daemon.watch import PERIOD_NS, Finding, Watch
-from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.daemon.off_requests import Requester, confirm, requested
+from nuc_engine.daemon.offsocket import OffServer
+from nuc_engine.daemon.release import LAST_NS, GuardedBus, Release
+from nuc_engine.daemon.watch import PERIOD_NS, CoreWatch, LatchCause
+from nuc_engine.daemon.wire import RecordKind, pack
 from nuc_engine.realtime import RealClock, RealtimePolicy, acquire
 
 ABOVE_CORE = 10
@@ -35,13 +35,13 @@ ABOVE_CORE = 10
 DEATH_NS = 10_000_000
 """How long to wait for a killed core to be gone: it can write nothing more, but a write may be under way."""
 
-PATIENCE_NS = 2_000_000_000
+RELEASE_TIMEOUT_NS = 2_000_000_000
 """How long the guardian alone keeps asking servos that do not answer. Then the bus goes to a core, which asks them in
 every cycle; they stay unconfirmed."""
 
 
 class Processes(Protocol):
-    """Other processes, held by descriptors that can not come to mean somebody else."""
+    """Other processes, held by pidfds, which never refer to another process."""
 
     def open(self, pid: int) -> int | None:
         """Return a pidfd, None when there is no such process."""
@@ -87,7 +87,7 @@ class LinuxProcesses:
 class Guardian:
     """One guardian. `tell` takes (name, text) of an event; `supervisor` and `ends` are pidfds.
 
-    `heed` takes the time, and asks for torque off if somebody wants it (see nuc_engine.daemon.offsocket).
+    `heed` takes the time, and passes on requests for torque off (see nuc_engine.daemon.offsocket).
     `ends` are processes that must not outlive a main process that was killed (an emulated leg); they end after the
     torque is off.
     """
@@ -95,7 +95,7 @@ class Guardian:
     def __init__(
         self,
         words: memoryview,
-        lines: Sequence[Line],
+        lines: Sequence[GuardedBus],
         clock: WaitingClock,
         processes: Processes,
         tell: Callable[[str, str], None],
@@ -108,15 +108,15 @@ class Guardian:
         self._words, self._clock, self._processes, self._tell = words, clock, processes, tell
         self._heed = heed
         self._supervisor, self._ends, self._motors = supervisor, tuple(ends), tuple(motors)
-        self._watch = Watch(words)
+        self._watch = CoreWatch(words)
         self._release = Release(lines, words, clock, self._beat)
         self._core: int | None = None
         # Generation of the last core that is watched or has been dealt with, and of one a dead guardian left behind.
         self._known = self._heritage = 0
         self._due_ns = clock.now_ns
 
-    def be_born(self) -> bool:
-        """Take over from whoever was guardian before, or begin; False when a port is gone.
+    def take_over(self) -> bool:
+        """Take over from an earlier guardian, or begin; False when a port is gone.
 
         `Word.GUARDIAN_WATCHES` names the core that drives, or drove and has not been dealt with. Unless that one lives
         still, the torque is taken off first of all.
@@ -128,7 +128,7 @@ class Guardian:
             self._beat()
             return True
         if watched and latched(words) in ("", OFF):
-            self._latch(Finding("core_dead", f"core {watched} and the guardian are dead"))
+            self._latch(LatchCause("core_dead", f"core {watched} and the guardian are dead"))
         self._known = watched
         if pid and watched == generation:
             # The guardian before this one died while it was taking over from that core.
@@ -151,9 +151,9 @@ class Guardian:
             self._tell_of(finding)
             return True
         self._latch(finding)
-        whole = self._take_off(LAST_NS if supervisor_dead else PATIENCE_NS, finding.reason)
+        whole = self._take_off(LAST_NS if supervisor_dead else RELEASE_TIMEOUT_NS, finding.reason)
         if supervisor_dead:
-            # There is nobody else to say so; the service waits for it.
+            # No other process reports it, and the service waits for it.
             self._words[Word.CORE_PID] = 0
             for pidfd in self._ends:
                 self._processes.kill(pidfd, signal.SIGTERM)
@@ -177,7 +177,7 @@ class Guardian:
         self._due_ns -= PERIOD_NS
         return False
 
-    def _follow(self) -> Finding | None:
+    def _follow(self) -> LatchCause | None:
         """Watch the newest core from the moment its heart beats. A finding when an inherited one is dead already."""
         words = self._words
         generation, pid = words[Word.CORE_GENERATION], words[Word.CORE_PID]
@@ -190,7 +190,7 @@ class Guardian:
         if self._heritage and (pidfd is None or generation != self._heritage):
             self._processes.close(pidfd)
             self._known, self._heritage = self._heritage, 0
-            return Finding("core_dead", f"core {self._known} died while there was no guardian")
+            return LatchCause("core_dead", f"core {self._known} died while there was no guardian")
         if pidfd is None or not words[Word.CORE_BEAT]:
             self._processes.close(pidfd)
             return None
@@ -214,21 +214,21 @@ class Guardian:
             self._core = None
         self._watch.end()
 
-    def _take_off(self, patience_ns: int = PATIENCE_NS, reason: str = "") -> bool:
+    def _take_off(self, patience_ns: int = RELEASE_TIMEOUT_NS, reason: str = "") -> bool:
         """Make sure there is no core that writes, and take the torque off; False when a port is gone."""
         words = self._words
         words[Word.BUS_OWNER] = OWNER_GUARDIAN
         self._kill_core()
         if reason:
-            # The core may have been at arming while it was latched: nobody takes it back now.
+            # The core may have been arming while it was latched: it can no longer be told to stop.
             latch(words, reason)
-        before = asked(words)
+        before = requested(words)
         words[Word.GUARDIAN_ACTS] += 1
         confirmed = self._release.run(self._clock.now_ns + patience_ns)
         self._due_ns = self._clock.now_ns
         self._watch.end()
         if self._release.lost:
-            self._latch(Finding("bus_lost", f"the port is gone: {', '.join(map(repr, self._release.lost))}"))
+            self._latch(LatchCause("bus_lost", f"the port is gone: {', '.join(map(repr, self._release.lost))}"))
             return False
         if confirmed:
             words[Word.TORQUE] = 0
@@ -240,11 +240,11 @@ class Guardian:
         words[Word.BUS_OWNER] = OWNER_CORE
         return True
 
-    def _latch(self, finding: Finding) -> None:
+    def _latch(self, finding: LatchCause) -> None:
         latch(self._words, finding.reason)
         self._tell_of(finding)
 
-    def _tell_of(self, finding: Finding) -> None:
+    def _tell_of(self, finding: LatchCause) -> None:
         self._tell(finding.reason, f"{finding.text} ({hint_of(finding.reason)})")
 
     def _unconfirmed(self) -> list[str]:
@@ -264,7 +264,7 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
     clock = RealClock()
 
     def tell(name: str, text: str) -> None:
-        block.rings["guardian"].put(Kind.EVENT, pack(clock.now_ns, name, text))
+        block.rings["guardian"].put(RecordKind.EVENT, pack(clock.now_ns, name, text))
         with suppress(BlockingIOError):
             os.eventfd_write(launch.to_service, 1)
 
@@ -272,7 +272,7 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
     motors = [motor.name for motor in plan.motors]
     receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM, fileno=launch.off)
     probe = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM, fileno=launch.probe)
-    desk = OffDesk(words, receiver, Asker.GUARDIAN, lambda: motors, tell, probe)
+    desk = OffServer(words, receiver, Requester.GUARDIAN, lambda: motors, tell, probe)
     guardian = Guardian(
         words,
         open_lines(launch.buses, plan),
@@ -284,7 +284,7 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
         motors=motors,
         heed=desk.look,
     )
-    if not guardian.be_born():
+    if not guardian.take_over():
         desk.leave(clock.now_ns)
         return 1
     for missing in rights.missing:

@@ -1,4 +1,4 @@
-"""The latch: that torque is off and stays off until somebody arms, and why. In the block, for all processes."""
+"""The latch: torque is off and stays off until `arm`, and why. In the block, for all processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def latched(words: Sequence[int]) -> str:
 
 
 def latch(words: MutableSequence[int] | memoryview[int], reason: str) -> None:
-    """Latch for this reason. The first fault stays the reason: further ones follow from it, and `OFF` is none."""
+    """Latch for this reason. The first fault stays the reason: further ones follow from it, and `OFF` is no fault."""
     if latched(words) in ("", OFF) and latched(words) != reason:
         words[Word.LATCH_REASON], words[Word.LATCHED] = LATCH_REASONS.index(reason), 1
         words[Word.LATCH_COUNT] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -85,3 +85,8 @@ class Launch:
     probe: int = -1
     cycles: int = -1
     to_journal: bool = False
+
+    def without_descriptors(self) -> tuple[Launch, list[int]]:
+        """Return the same without buses and sockets for torque off, and the descriptors that a child so closes."""
+        held = [fd for fd in (self.off, self.probe, *(bus.fd for bus in self.buses)) if fd >= 0]
+        return replace(self, buses=tuple(replace(bus, fd=-1) for bus in self.buses), off=-1, probe=-1), held

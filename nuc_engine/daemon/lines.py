@@ -9,14 +9,14 @@ from drivers.bus import Bus
 from drivers.errors import BusUrlError, PortError
 from drivers.factory import bus_on_port, find_family, parse_line
 from drivers.port import NEVER, wire_ns
-from drivers.serial.held import ToldPort
+from drivers.serial.held import DeclaredHoldPort
 from drivers.serial.latency import Latency
 from drivers.serial.lineoptions import latency_ns
 from drivers.serial.port import SerialPort
 from drivers.servo import ServoAddress
 from drivers.url import LineSpec
 from nuc_engine.daemon.launch import BusLine
-from nuc_engine.daemon.release import Line
+from nuc_engine.daemon.release import GuardedBus
 from nuc_engine.model.motors import addresses_of
 from nuc_engine.model.plan import Plan
 
@@ -27,7 +27,7 @@ _REQUEST_BYTES, _SERVO_BYTES = 32, 6
 
 
 class _Tape:
-    """A port at whose other end nobody is: keeps what is written."""
+    """A port without a device: it only records what is written."""
 
     def __init__(self) -> None:
         self.written = b""
@@ -86,30 +86,30 @@ def servos_of(plan: Plan, motors: Sequence[int]) -> tuple[ServoAddress, ...]:
     return addresses_of([plan.motors[k] for k in motors])
 
 
-def open_lines(buses: Sequence[BusLine], plan: Plan) -> tuple[Line, ...]:
+def open_lines(buses: Sequence[BusLine], plan: Plan) -> tuple[GuardedBus, ...]:
     """Return the buses of `plan` for taking the torque off; descriptors are open. Raises BusUrlError, PortError."""
-    lines: list[Line] = []
+    lines: list[GuardedBus] = []
     for bus, motors in zip(buses, assign_motors([bus.name for bus in buses], plan), strict=True):
         spec = parse_line(bus.url)
         port = _port(bus.fd, spec.baud)
         servos = servos_of(plan, motors)
         built = bus_on_port(spec, port, servos)
-        told = ToldPort(port, latency_ns(spec.options))
-        volley, behind_ns = volley_of(spec, servos)
-        lines.append(Line(bus.name, spec.baud, told, built, motors, volley, port.flush_output, behind_ns))
+        told = DeclaredHoldPort(port, latency_ns(spec.options))
+        volley, behind_ns = release_burst_of(spec, servos)
+        lines.append(GuardedBus(bus.name, spec.baud, told, built, motors, volley, port.flush_output, behind_ns))
     return tuple(lines)
 
 
-def volley_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, int]:
+def release_burst_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, int]:
     """Return what takes the torque off all servos, and for how long a core's last requests may hold it back (ns).
 
     It is what their bus writes when none of them answers, but for what only asks. Where it asks separately, host and
     servos share a wire: then there is no more of it, and it is repeated for as long as all that would have taken, which
     is what a cycle takes with its replies, since it is not heard while servos answer.
     """
-    said, padding = said_for_release(spec, servos)
+    said, padding = release_bytes_of(spec, servos)
     begin, off, length = 0, list[bytes](), 0
-    for last, heard in find_family(spec.family).ear().feed(said):
+    for last, heard in find_family(spec.family).sniffer().feed(said):
         packet = said[begin : last + 1].lstrip(b"\0")
         begin = last + 1
         length += len(packet)
@@ -128,7 +128,7 @@ def volley_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, in
     return volley, wire_ns(_REQUEST_BYTES + _SERVO_BYTES * len(servos), spec.baud)
 
 
-def said_for_release(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, bytes]:
+def release_bytes_of(spec: LineSpec, servos: Sequence[ServoAddress]) -> tuple[bytes, bytes]:
     """Return what a bus says to release servos none of which answers, and the zeros it begins with the next time."""
     tape = _Tape()
     bus: Bus = bus_on_port(spec, tape, servos)
@@ -148,5 +148,5 @@ def _port(fd: int, baud: int) -> SerialPort:
     try:
         return SerialPort(fd, baud)
     except PortError:
-        # Gone already: whoever uses it finds out, and can go on with the other buses.
+        # Gone already: its user gets the error and can go on with the other buses.
         return SerialPort(fd, baud, latency=Latency(asked=False, verified=None, timer_ms=None, remark="not asked"))

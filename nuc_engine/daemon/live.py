@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from drivers.bus import Bus, all_counts
 from drivers.clock import Clock
 from drivers.port import NEVER
-from nuc_engine.control.dispatcher import Dispatcher, Entry
+from nuc_engine.control.dispatcher import Dispatcher, TaskEntry
 from nuc_engine.control.faults import FAULTS, Process
 from nuc_engine.control.tasks.board import Drive
 from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.brownout import LATE_NS, BrownOutDetector
 from nuc_engine.daemon.ringrecorder import RingRecorder
-from nuc_engine.daemon.silence import LATE_NS, Silence
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store
 
@@ -53,7 +53,7 @@ class LiveExecutive(Dispatcher):
         keep_store: bool,
         limits: Sequence[int | None],
         approach_deg_s: float,
-        silence: Silence,
+        silence: BrownOutDetector,
     ) -> None:
         super().__init__(
             plan,
@@ -177,7 +177,7 @@ class LiveExecutive(Dispatcher):
             # Whatever led to it: nothing drives while a fault is latched.
             self.controls.all(Drive.LIMP)
         if self._drives_something():
-            # Before the first byte, so that whoever finds this process dead knows.
+            # Before the first byte, so that it is known should this process die.
             self._words[Word.TORQUE] = 1
             for motor, drive in enumerate(self.board.drives):
                 if drive not in _STILL and self._limp_since[motor]:
@@ -238,12 +238,12 @@ class LiveExecutive(Dispatcher):
         if self._drives_something():
             super()._missed(motor, misses, now_ns)
             return
-        # Nothing is driven, so nothing is in danger: it is told when somebody wants to drive.
+        # Nothing is driven, so nothing is in danger: it is reported at the next attempt to drive.
         self.missed[motor] += 1
 
-    def _count_overrun(self, entry: Entry, skipped: int) -> None:
+    def _count_overrun(self, entry: TaskEntry, skipped: int) -> None:
         super()._count_overrun(entry, skipped)
         self._statistics[entry.name].overrun(skipped)
 
-    def _done_ns(self, now_ns: int, entry: Entry) -> int:
+    def _done_ns(self, now_ns: int, entry: TaskEntry) -> int:
         return self._clock.now_ns

@@ -30,7 +30,7 @@ class Input(IntEnum):
     SHUT_DOWN = 7  # everything is to end
 
 
-class Action(Enum):
+class EngineAction(Enum):
     """What the engine does besides entering the mode that follows."""
 
     NONE = ""
@@ -53,54 +53,54 @@ _CONFIGURE_FIRST = "nothing is configured: choose a configuration first"
 _DRIVES = frozenset({Input.CONFIGURE, Input.RUN, Input.POSE})
 """What leads to driving, or to an engine that has not heard of the latch yet."""
 
-TRANSITIONS: Mapping[tuple[Mode, Input], tuple[Mode, Action] | str] = MappingProxyType(
+TRANSITIONS: Mapping[tuple[Mode, Input], tuple[Mode, EngineAction] | str] = MappingProxyType(
     {
-        (_U, Input.CONFIGURE): (_C, Action.NONE),
+        (_U, Input.CONFIGURE): (_C, EngineAction.NONE),
         (_U, Input.RUN): _CONFIGURE_FIRST,
-        (_U, Input.STOP): (_U, Action.NONE),
-        (_U, Input.FAULT): (_U, Action.NONE),
-        (_U, Input.ARM): (_U, Action.NONE),
+        (_U, Input.STOP): (_U, EngineAction.NONE),
+        (_U, Input.FAULT): (_U, EngineAction.NONE),
+        (_U, Input.ARM): (_U, EngineAction.NONE),
         (_U, Input.POSE): _CONFIGURE_FIRST,
-        (_U, Input.OFF): (_U, Action.NONE),
-        (_U, Input.SHUT_DOWN): (_U, Action.NONE),
-        (_C, Input.CONFIGURE): (_C, Action.NONE),
-        (_C, Input.RUN): (_R, Action.BEGIN),
-        (_C, Input.STOP): (_C, Action.REST),
-        (_C, Input.FAULT): (_F, Action.LATCH),
-        (_C, Input.ARM): (_C, Action.UNLATCH),
-        (_C, Input.POSE): (_C, Action.NONE),
-        (_C, Input.OFF): (_S, Action.LATCH),
-        (_C, Input.SHUT_DOWN): (_S, Action.CLOSE),
+        (_U, Input.OFF): (_U, EngineAction.NONE),
+        (_U, Input.SHUT_DOWN): (_U, EngineAction.NONE),
+        (_C, Input.CONFIGURE): (_C, EngineAction.NONE),
+        (_C, Input.RUN): (_R, EngineAction.BEGIN),
+        (_C, Input.STOP): (_C, EngineAction.REST),
+        (_C, Input.FAULT): (_F, EngineAction.LATCH),
+        (_C, Input.ARM): (_C, EngineAction.UNLATCH),
+        (_C, Input.POSE): (_C, EngineAction.NONE),
+        (_C, Input.OFF): (_S, EngineAction.LATCH),
+        (_C, Input.SHUT_DOWN): (_S, EngineAction.CLOSE),
         (_R, Input.CONFIGURE): "a bout is running: stop it first",
         (_R, Input.RUN): "a bout is running already: stop it first",
-        (_R, Input.STOP): (_S, Action.REST),
-        (_R, Input.FAULT): (_F, Action.LATCH),
-        (_R, Input.ARM): (_R, Action.UNLATCH),
-        (_R, Input.POSE): (_R, Action.NONE),
-        (_R, Input.OFF): (_S, Action.LATCH),
-        (_R, Input.SHUT_DOWN): (_S, Action.CLOSE),
-        (_S, Input.CONFIGURE): (_C, Action.NONE),
-        (_S, Input.RUN): (_R, Action.BEGIN),
-        (_S, Input.STOP): (_S, Action.REST),
-        (_S, Input.FAULT): (_F, Action.LATCH),
-        (_S, Input.ARM): (_S, Action.UNLATCH),
-        (_S, Input.POSE): (_S, Action.NONE),
-        (_S, Input.OFF): (_S, Action.LATCH),
-        (_S, Input.SHUT_DOWN): (_S, Action.CLOSE),
+        (_R, Input.STOP): (_S, EngineAction.REST),
+        (_R, Input.FAULT): (_F, EngineAction.LATCH),
+        (_R, Input.ARM): (_R, EngineAction.UNLATCH),
+        (_R, Input.POSE): (_R, EngineAction.NONE),
+        (_R, Input.OFF): (_S, EngineAction.LATCH),
+        (_R, Input.SHUT_DOWN): (_S, EngineAction.CLOSE),
+        (_S, Input.CONFIGURE): (_C, EngineAction.NONE),
+        (_S, Input.RUN): (_R, EngineAction.BEGIN),
+        (_S, Input.STOP): (_S, EngineAction.REST),
+        (_S, Input.FAULT): (_F, EngineAction.LATCH),
+        (_S, Input.ARM): (_S, EngineAction.UNLATCH),
+        (_S, Input.POSE): (_S, EngineAction.NONE),
+        (_S, Input.OFF): (_S, EngineAction.LATCH),
+        (_S, Input.SHUT_DOWN): (_S, EngineAction.CLOSE),
         (_F, Input.CONFIGURE): _ARM_AGAIN,
         (_F, Input.RUN): _ARM_AGAIN,
-        (_F, Input.STOP): (_F, Action.NONE),
-        (_F, Input.FAULT): (_F, Action.LATCH),
-        (_F, Input.ARM): (_S, Action.UNLATCH),
+        (_F, Input.STOP): (_F, EngineAction.NONE),
+        (_F, Input.FAULT): (_F, EngineAction.LATCH),
+        (_F, Input.ARM): (_S, EngineAction.UNLATCH),
         (_F, Input.POSE): _ARM_AGAIN,
-        (_F, Input.OFF): (_F, Action.LATCH),
-        (_F, Input.SHUT_DOWN): (_F, Action.CLOSE),
+        (_F, Input.OFF): (_F, EngineAction.LATCH),
+        (_F, Input.SHUT_DOWN): (_F, EngineAction.CLOSE),
     }
 )
 """The mode that follows and what is done, or why it is refused."""
 
 
-def transition(mode: Mode, what: Input, *, latched: bool) -> tuple[Mode, Action]:
+def transition(mode: Mode, what: Input, *, latched: bool) -> tuple[Mode, EngineAction]:
     """Return the mode after `what`, and what is done. Raises Refusal where it is not allowed; nothing has changed then.
 
     `latched`: torque was taken off, for a fault or because somebody asked, and nobody has armed since. Whatever mode
@@ -109,7 +109,7 @@ def transition(mode: Mode, what: Input, *, latched: bool) -> tuple[Mode, Action]
     if latched and what in _DRIVES and mode not in (Mode.FAULT, Mode.UNCONFIGURED):
         raise Refusal(_ARM_FIRST)
     if latched and what is Input.STOP:
-        return mode, Action.NONE
+        return mode, EngineAction.NONE
     after = TRANSITIONS[mode, what]
     if isinstance(after, str):
         raise Refusal(after)

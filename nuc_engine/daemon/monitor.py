@@ -1,4 +1,4 @@
-"""What the core looks after every 4 ms, since nobody wakes it for it.
+"""What the core checks every 4 ms, since no event announces it.
 
 Its neighbours, requests and latches in the block, torque that has gone off, and whether the machine slept.
 """
@@ -13,16 +13,16 @@ from nuc_engine.control.faults import FAULTS, OFF
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.orders import try_again
-from nuc_engine.daemon.requests import asked, begun, confirm, still_open
+from nuc_engine.daemon.off_requests import begun, confirm, pending_requesters, requested
+from nuc_engine.daemon.orders import retry_deferred
 from nuc_engine.daemon.state import EngineState
-from nuc_engine.daemon.wire import Kind
+from nuc_engine.daemon.wire import RecordKind
 
-AGAIN_NS = 2_000_000_000
-"""How often what can not be driven, and what was counted, is told again."""
+REPEAT_NS = 2_000_000_000
+"""How often refusals and counts are reported again."""
 
 COUNTS_NS = 500_000_000
-"""How often what the buses count is told while it changes."""
+"""How often the bus counts are reported while they change."""
 
 
 class Monitor:
@@ -35,9 +35,9 @@ class Monitor:
         self._refusals_told_ns = self._counts_told_ns = 0
 
     def look_around(self, now: int, *, on_time: bool) -> None:
-        """Look once, and do what has to be done. A look that is not `on_time` blames nobody for standing still."""
+        """Look once, and do what has to be done. A check that is not `on_time` counts no process as stalled."""
         core, words = self._core, self._core.words
-        core.neighbours.look(on_time=on_time)
+        core.neighbours.check(on_time=on_time)
         if core.neighbours.guardian_lost and core.mode is not Mode.FAULT:
             core.fault("guardian_lost", "the guardian's heart stands still")
         self._heed_requests()
@@ -47,15 +47,15 @@ class Monitor:
         if slept:
             core.fault("suspended", f"the machine was suspended for {slept / 1e9:.1f} s")
         self._note_torque()
-        try_again(core)
+        retry_deferred(core)
         self._note_refusals(now)
         self._note_counts(now)
         self._miss_service(now)
 
     def _heed_requests(self) -> None:
         core, words = self._core, self._core.words
-        before = asked(words)
-        if all(begun(words, asker) for asker in still_open(words)):
+        before = requested(words)
+        if all(begun(words, asker) for asker in pending_requesters(words)):
             return
         confirm(words, Word.OFF_BEGUN, before)
         if words[Word.SHUTDOWN]:
@@ -73,9 +73,9 @@ class Monitor:
         core, words, limp = self._core, self._core.words, self._core.live.limp
         if words[Word.TORQUE] and limp:
             words[Word.TORQUE] = 0
-        if limp and still_open(words):
-            # No more than was begun: what was asked since has not been looked at.
-            confirm(words, Word.OFF_DONE_CORE, asked(words, Word.OFF_BEGUN))
+        if limp and pending_requesters(words):
+            # Only requests that were begun: later ones have not been seen yet.
+            confirm(words, Word.OFF_DONE_CORE, requested(words, Word.OFF_BEGUN))
         bits = 0
         for motor, status in enumerate(core.bus.status):
             if status != ReplyStatus.OK:
@@ -88,13 +88,13 @@ class Monitor:
         A service that was started anew has not heard it.
         """
         core, refusals = self._core, self._core.bus.refusals
-        if refusals == self._refusals and (not refusals or now - self._refusals_told_ns < AGAIN_NS):
+        if refusals == self._refusals and (not refusals or now - self._refusals_told_ns < REPEAT_NS):
             return
         for text in refusals:
             if text not in self._refusals:
                 core.event("servo_refused", text)
         self._refusals, self._refusals_told_ns = refusals, now
-        core.recorder.tell(Kind.REFUSALS, now, list(refusals))
+        core.recorder.tell(RecordKind.REFUSALS, now, list(refusals))
 
     def _note_counts(self, now: int) -> None:
         """Tell the service what the buses have counted: what is new, not too often, and all of it again and again."""
@@ -102,9 +102,9 @@ class Monitor:
         if waited_ns < COUNTS_NS:
             return
         counts = all_counts(self._core.bus)
-        if counts != self._counts or waited_ns >= AGAIN_NS:
+        if counts != self._counts or waited_ns >= REPEAT_NS:
             self._counts, self._counts_told_ns = counts, now
-            self._core.recorder.tell(Kind.BUS, now, counts)
+            self._core.recorder.tell(RecordKind.BUS, now, counts)
 
     def _miss_service(self, now: int) -> None:
         core = self._core

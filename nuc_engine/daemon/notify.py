@@ -14,11 +14,11 @@ from dataclasses import dataclass
 SOCKET, WATCHDOG, WATCHDOG_PID = "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"
 """Names under which systemd hands over the address, the interval, and for which process the interval is meant."""
 
-Send = Callable[[bytes, str], None]
+SendDatagram = Callable[[bytes, str], None]
 
 
 class NotifyError(Exception):
-    """An address that is none of a notify socket; the message says what was expected."""
+    """Not the address of a notify socket; the message says what was expected."""
 
 
 class Notifier:
@@ -28,17 +28,17 @@ class Notifier:
     `send` gets the message and the address as the kernel takes it. Raises NotifyError for any other address.
     """
 
-    def __init__(self, address: str | None, send: Send | None = None) -> None:
+    def __init__(self, address: str | None, send: SendDatagram | None = None) -> None:
         if address and address[0] not in "/@":
             raise NotifyError(f"notify socket {address!r}: expected an absolute path, or @name for an abstract one")
         self._address = "\0" + address[1:] if address and address[0] == "@" else address
         self._send = send if send is not None else _datagram
         self.unsent = 0
-        """Messages that nobody took."""
+        """Messages that could not be delivered."""
 
     @property
     def listens(self) -> bool:
-        """Whether anybody wants to be told."""
+        """Whether there is a notify socket."""
         return bool(self._address)
 
     def ready(self) -> bool:

@@ -11,7 +11,7 @@ The answer goes to the sender's address, once every servo has confirmed or ANSWE
 `confirmed_ns` counts from the instant the datagram was read. Only abstract addresses (unix(7)) are answered: a path may
 lead to the socket of another program.
 
-Whether it would be heard is asked at another socket, `probe`, which the same desks read in the same look, after the
+Whether it would be heard is asked at another socket, `probe`, which the same processes read in the same look, after the
 first. What comes there is never a request, and what comes at the first always is, whoever speaks to whichever version:
 
     {"heard_by": "guardian", "torque": true, "latched": false}
@@ -28,14 +28,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from nuc_engine.daemon.block import Block, Word
-from nuc_engine.daemon.requests import Asker, ask, is_done
+from nuc_engine.daemon.off_requests import Requester, is_done, request_off
 from nuc_engine.machine.rundir import RunDirError
 
 READS = 16
 """Datagrams that are read in one look at most."""
 
 ANSWER_NS = 1_000_000_000
-"""How long servos have to confirm before whoever asked is told which have not."""
+"""How long servos have to confirm before the answer names those that have not."""
 
 QUESTIONS = 4
 """Questions that are answered in one look at most."""
@@ -87,7 +87,7 @@ class MotorNames:
         return self._names
 
 
-class OffDesk:
+class OffServer:
     """Reads the socket for one process, the `asker`. `motors` returns the names of the plan's motors in their order.
 
     `tell` takes (name, text) of an event. `probe` is where it is asked whether it listens.
@@ -97,7 +97,7 @@ class OffDesk:
         self,
         words: Words,
         receiver: socket.socket,
-        asker: Asker,
+        asker: Requester,
         motors: Callable[[], Sequence[str] | None],
         tell: Callable[[str, str], None],
         probe: socket.socket | None = None,
@@ -114,7 +114,7 @@ class OffDesk:
                 why, credentials, _, sender = self._socket.recvmsg(LONGEST, socket.CMSG_SPACE(_CREDENTIALS.size))
             except OSError:
                 break
-            number = ask(self._words, self._asker)
+            number = request_off(self._words, self._asker)
             self._note(now_ns, why, credentials)
             if isinstance(sender, bytes) and sender.startswith(b"\0") and len(self._waiting) < MOST_WAITING:
                 self._waiting.append((sender, now_ns, number))

@@ -11,26 +11,26 @@ from drivers.errors import PortError
 from drivers.servo import ReplyStatus
 from nuc_engine.control.controls import refusal as control_refusal
 from nuc_engine.daemon.modes import Input, Mode, Refusal
-from nuc_engine.daemon.state import Deferred, EngineState, NotYet
-from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, unpack
-from nuc_engine.model.changes import Changeset, Control, Write
+from nuc_engine.daemon.state import Deferred, EngineState, RetryLater
+from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, CoreCommand, unpack
+from nuc_engine.model.changes import Changeset, JointControl, Write
 from nuc_engine.model.store import refusal
 from sccils_schemas.rules import RuleError
 
 RETRY_NS = 500_000_000
-"""For how long an order that a missed reply forbids is tried again: a reply in hundred may be lost on a bad line."""
+"""For how long an order that a missed reply blocks is retried: a bad line may lose one reply in a hundred."""
 
 _LATEST_NS = 10**17
 _IN_A_BOUT_ONLY = ("muscle", "force")
 
 
-def try_again(core: EngineState) -> None:
+def retry_deferred(core: EngineState) -> None:
     """Obey what could not be obeyed before."""
     for order in core.take_deferred():
-        obey(core, order.kind, order.content, order.until_ns)
+        execute(core, order.kind, order.content, order.until_ns)
 
 
-def obey(core: EngineState, kind: int, content: bytes, until_ns: int | None = None) -> None:
+def execute(core: EngineState, kind: int, content: bytes, until_ns: int | None = None) -> None:
     """Carry out one command and acknowledge it. Nothing a command says can raise; PortError when a port is gone.
 
     What a missed reply forbids is deferred, for RETRY_NS or until `until_ns`.
@@ -39,8 +39,8 @@ def obey(core: EngineState, kind: int, content: bytes, until_ns: int | None = No
     try:
         items = unpack(content)
         request = _whole(items[0], "request", 0)
-        detail = _ORDERS[Command(kind)](core, *(items if kind == Command.CHANGESET else items[1:]))
-    except NotYet as refused:
+        detail = _ORDERS[CoreCommand(kind)](core, *(items if kind == CoreCommand.CHANGESET else items[1:]))
+    except RetryLater as refused:
         now = core.clock.now_ns
         until_ns = until_ns or now + RETRY_NS
         if now < until_ns:
@@ -52,10 +52,10 @@ def obey(core: EngineState, kind: int, content: bytes, until_ns: int | None = No
     except PortError as error:
         core.recorder.acknowledge(request, False, core.clock.now_ns, str(error))
         raise
-    except Exception as error:  # a command that is none must not end an engine
+    except Exception as error:  # a malformed command must not end the engine
         core.recorder.acknowledge(request, False, core.clock.now_ns, f"{type(error).__name__}: {error}")
     else:
-        at_once = kind == Command.CHANGESET and items[1] == -1
+        at_once = kind == CoreCommand.CHANGESET and items[1] == -1
         core.recorder.acknowledge(request, True, core.clock.now_ns, detail, more=at_once)
 
 
@@ -66,7 +66,7 @@ def _changeset(core: EngineState, request: int, time: Any, writes: Any, controls
             Write(_whole(hdso, "HDSO", 0), _numbers(values), *(_whole(k, "element", 0) for k in element))
             for hdso, values, *element in writes
         ),
-        controls=tuple(Control(str(what), _whole(joint, "joint", 0), value) for what, joint, value in controls),
+        controls=tuple(JointControl(str(what), _whole(joint, "joint", 0), value) for what, joint, value in controls),
         origin=request,
     )
     size = len(changeset.writes) + len(changeset.controls)
@@ -81,7 +81,7 @@ def _changeset(core: EngineState, request: int, time: Any, writes: Any, controls
     if reasons:
         raise Refusal("; ".join(reasons))
     if silent:
-        raise NotYet("; ".join(silent))
+        raise RetryLater("; ".join(silent))
     core.load(changeset)
     return ""
 
@@ -101,12 +101,12 @@ def _unfit(core: EngineState, write: Write) -> str:
     return f"{named}: {reason}" if reason else ""
 
 
-def _unmade(core: EngineState, control: Control, *, timed: bool) -> str:
+def _unmade(core: EngineState, control: JointControl, *, timed: bool) -> str:
     reason = control_refusal(control, core.plan)
     if reason:
         return reason
     # What is timed waits for a bout.
-    if core.mode is Mode.RUNNING or timed or control == Control("mode", control.joint, "limp"):
+    if core.mode is Mode.RUNNING or timed or control == JointControl("mode", control.joint, "limp"):
         return ""
     core.allow(Input.POSE)
     joint = core.plan.joints[control.joint]
@@ -115,7 +115,7 @@ def _unmade(core: EngineState, control: Control, *, timed: bool) -> str:
     return ""
 
 
-def _silent(core: EngineState, control: Control) -> str:
+def _silent(core: EngineState, control: JointControl) -> str:
     if control_refusal(control, core.plan) or core.mode is Mode.RUNNING or control.value == "limp":
         return ""
     joint = core.plan.joints[control.joint]
@@ -157,8 +157,8 @@ def _forget(core: EngineState, origin: Any) -> Any:
 
 def _park(core: EngineState, angles: Any, rate: Any) -> Any:
     pose = {_whole(joint, "joint", 0): float(angle) for joint, angle in angles.items()}
-    controls = [Control("target", joint, angle) for joint, angle in pose.items()]
-    controls += [Control("rate", joint, float(rate)) for joint in pose]
+    controls = [JointControl("target", joint, angle) for joint, angle in pose.items()]
+    controls += [JointControl("rate", joint, float(rate)) for joint in pose]
     if reasons := [reason for control in controls if (reason := control_refusal(control, core.plan))]:
         raise Refusal("; ".join(reasons))
     core.park_in(pose, float(rate))
@@ -187,16 +187,16 @@ def _whole(value: Any, what: str, least: int) -> int:
     return value
 
 
-_ORDERS: Mapping[Command, Callable[..., Any]] = MappingProxyType(
+_ORDERS: Mapping[CoreCommand, Callable[..., Any]] = MappingProxyType(
     {
-        Command.CHANGESET: _changeset,
-        Command.RUN: _run,
-        Command.STOP: _stop,
-        Command.ARM: _arm,
-        Command.OFF: _off,
-        Command.DUMP: _dump,
-        Command.FORGET: _forget,
-        Command.PARK: _park,
-        Command.LIMITS: _limits,
+        CoreCommand.CHANGESET: _changeset,
+        CoreCommand.RUN: _run,
+        CoreCommand.STOP: _stop,
+        CoreCommand.ARM: _arm,
+        CoreCommand.OFF: _off,
+        CoreCommand.DUMP: _dump,
+        CoreCommand.FORGET: _forget,
+        CoreCommand.PARK: _park,
+        CoreCommand.LIMITS: _limits,
     }
 )

@@ -17,7 +17,7 @@ _PSEUDO_TERMINALS = "/dev/pts/"
 class BusPort:
     """One bus of the command line: what motors call it (empty: the only one), its URL, its port while it is open.
 
-    Raises BusUrlError for a URL that is none of a bus on a serial port.
+    Raises BusUrlError where the URL does not name a bus on a serial port.
     """
 
     def __init__(self, name: str, url: str) -> None:
@@ -31,7 +31,7 @@ class BusPort:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is open, as far as anybody has noticed."""
+        """Whether it is open: a device that is gone is noticed only at its next use."""
         return self._port is not None
 
     @property
@@ -66,7 +66,7 @@ class BusPort:
             self.trouble = ""
             link = _terminal_link(self._path)
             if link is not None and link == self._link:
-                # What it leads to is gone, and its number may be anybody's terminal by now.
+                # What it leads to is gone, and its number may belong to another terminal by now.
                 return False
             self._link = link
             try:

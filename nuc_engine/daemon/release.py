@@ -1,4 +1,4 @@
-"""Taking the torque off every servo when nobody else may write: first of all fast, then until all have confirmed.
+"""Taking the torque off every servo, as the only writer on the bus: first fast, then until all have confirmed.
 
 Requests go out back to back. The AI motor's bus has a line for each direction, so nobody has to wait for replies: with
 18 servos at 57,600 baud the last one is limp 12.5 ms after the first byte; asked one by one, with a servo or two that
@@ -26,21 +26,21 @@ of others are cut, a volley that is repeated begins anew behind them."""
 SETTLE_NS = 2_000_000
 """How long after the last request of the volley replies may still come."""
 
-EAGER_ROUNDS = 10
+FAST_ROUNDS = 10
 """Rounds of asking that follow each other at once."""
 
 PAUSE_NS = 100_000_000
 """Pause between the rounds after those."""
 
 LAST_NS = 5_000_000_000
-"""How long servos that do not answer are asked when there is no main process any more, and so nobody to go to."""
+"""How long servos that do not answer are asked after the main process has died, when no other process can take over."""
 
 BEAT_NS = 4_000_000
 """How often the heart beats meanwhile."""
 
 
 @dataclass(slots=True)
-class Line:
+class GuardedBus:
     """One bus as the guardian uses it. `motors` are the plan's numbers of the bus's servos, in their order.
 
     `port` says how long the adapter may hold replies back, and takes the `volley`: the bytes that take the torque off
@@ -54,7 +54,7 @@ class Line:
     port: Port
     bus: Bus
     motors: tuple[int, ...]
-    volley: bytes
+    release_burst: bytes
     discard: Callable[[], None]
     behind_ns: int = 0
     lost: bool = False
@@ -63,7 +63,9 @@ class Line:
 class Release:
     """Takes the torque off on all lines; `words` are the block's, `beat` is called at every wake-up."""
 
-    def __init__(self, lines: Sequence[Line], words: memoryview, clock: WaitingClock, beat: Callable[[], None]) -> None:
+    def __init__(
+        self, lines: Sequence[GuardedBus], words: memoryview, clock: WaitingClock, beat: Callable[[], None]
+    ) -> None:
         self.lines = tuple(lines)
         self._words, self._clock, self._beat = words, clock, beat
 
@@ -85,13 +87,13 @@ class Release:
         self._fire()
         rounds = 0
         while any(self._open(line) for line in self.lines) and self._clock.now_ns < until_ns:
-            if rounds >= EAGER_ROUNDS:
+            if rounds >= FAST_ROUNDS:
                 self._pause(self._clock.now_ns + PAUSE_NS)
             self._ask(until_ns)
             rounds += 1
         return not self._words[Word.UNCONFIRMED]
 
-    def _open(self, line: Line) -> bool:
+    def _open(self, line: GuardedBus) -> bool:
         return not line.lost and any(self._words[Word.UNCONFIRMED] >> motor & 1 for motor in line.motors)
 
     def _fire(self) -> None:
@@ -101,13 +103,15 @@ class Release:
         self._pause(self._clock.now_ns + max(wire_ns(FRAME_BYTES, line.baud) for line in self.lines))
         now_ns = self._clock.now_ns
         for line in self.lines:
-            self._attempt(line, lambda line=line: line.port.write(line.volley, now_ns))
+            self._attempt(line, lambda line=line: line.port.write(line.release_burst, now_ns))
         # A reply that came later than that could be taken for the answer to what is asked next.
-        last = max(line.behind_ns + wire_ns(len(line.volley), line.baud) + line.port.hold_ns for line in self.lines)
+        last = max(
+            line.behind_ns + wire_ns(len(line.release_burst), line.baud) + line.port.hold_ns for line in self.lines
+        )
         self._pause(now_ns + last + SETTLE_NS)
 
     def _ask(self, until_ns: int) -> None:
-        """Ask every servo of the lines on which somebody has not confirmed, and note who did."""
+        """Ask every servo of the buses where one has not confirmed, and note which do."""
         asking = [line for line in self.lines if self._open(line)]
         for line in asking:
             self._attempt(line, lambda line=line: line.bus.torque_off(self._clock.now_ns))
@@ -117,7 +121,7 @@ class Release:
             self._pause(min(until_ns, *(line.bus.wake_ns for line in busy)), filenos)
             busy = [line for line in busy if not self._proceed(line)]
 
-    def _proceed(self, line: Line) -> bool:
+    def _proceed(self, line: GuardedBus) -> bool:
         """Go on with one line; True when its round is over."""
         done: list[bool] = []
         self._attempt(line, lambda: done.append(line.bus.proceed(self._clock.now_ns)))
@@ -129,7 +133,7 @@ class Release:
                 self._words[Word.LIMP_SINCE + motor] = self._words[Word.LIMP_SINCE + motor] or self._clock.now_ns
         return True
 
-    def _attempt(self, line: Line, action: Callable[[], None]) -> None:
+    def _attempt(self, line: GuardedBus, action: Callable[[], None]) -> None:
         """Do something with a line; one that is gone must not keep the torque on the others."""
         if line.lost:
             return

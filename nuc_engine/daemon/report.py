@@ -8,11 +8,11 @@ from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.notify import Notifier
 
-PATIENCE_NS = 500_000_000
+STARTUP_QUIET_NS = 500_000_000
 """How long a start may take before people are told what it waits for."""
 
 
-class Report:
+class StatusReporter:
     """Tells what has changed. `configured`: there is a configuration to wait for; `show` takes a line for people."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Report:
             return "no configuration yet" if words[Word.SERVICE_READY] and not self._configured else "starting"
         if not up:
             silent = words[Word.UNCONFIRMED].bit_count()
-            long = silent and now_ns - self._up_ns > PATIENCE_NS
+            long = silent and now_ns - self._up_ns > STARTUP_QUIET_NS
             return f"starting; {silent} servos have not confirmed that their torque is off" if long else "starting"
         self._up_ns = now_ns
         bout = f", bout {words[Word.BOUT]}" if words[Word.BOUT] else ""

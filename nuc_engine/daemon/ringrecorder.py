@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.cyclering import CycleRing
 from nuc_engine.daemon.ring import Ring
-from nuc_engine.daemon.wire import Formats, Kind, pack
+from nuc_engine.daemon.wire import Formats, RecordKind, pack
 from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
@@ -44,39 +44,39 @@ class RingRecorder:
         """Count cycles from 0: another bout begins."""
         self._cycle = 0
 
-    def put(self, kind: Kind, content: bytes, now_ns: int) -> None:
+    def put(self, kind: RecordKind, content: bytes, now_ns: int) -> None:
         """Put one record."""
-        if self._lost and self._ring.put(Kind.LOST, pack(now_ns, self._lost)):
+        if self._lost and self._ring.put(RecordKind.LOST, pack(now_ns, self._lost)):
             self._lost = {}
         if not self._ring.put(kind, content):
             self._words[Word.LOST + kind] += 1
             self._lost[kind] = self._lost.get(kind, 0) + 1
 
-    def tell(self, kind: Kind, now_ns: int, *items: Any) -> None:
-        """Put a record that somebody may be waiting for: its array begins with the time."""
+    def tell(self, kind: RecordKind, now_ns: int, *items: Any) -> None:
+        """Put a record that a reader may wait for, and wake it up: its array begins with the time."""
         self.put(kind, pack(now_ns, *items), now_ns)
         self._wake()
 
     def acknowledge(self, request: int, ok: bool, now_ns: int, detail: Any = "", *, more: bool = False) -> None:
-        """Answer a command; with `more` to follow at once nobody is woken up for this alone."""
-        self.put(Kind.ACK, pack(request, ok, now_ns, self._cycle, detail), now_ns)
+        """Answer a command; with `more` to follow at once the reader is not woken up for this one alone."""
+        self.put(RecordKind.ACK, pack(request, ok, now_ns, self._cycle, detail), now_ns)
         if not more:
             self._wake()
 
-    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
+    def motor(self, now_ns: int, board: Board, replies: ExchangeReplies) -> None:
         """A cycle is complete."""
         self._cycle = board.cycle
         self._complete = (now_ns, board)
-        self.put(Kind.MOTOR, self._formats.pack_motor(now_ns, board, replies), now_ns)
+        self.put(RecordKind.MOTOR, self._formats.pack_motor(now_ns, board, replies), now_ns)
 
     def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
         """An exchange begins."""
-        self.put(Kind.START, self._formats.pack_start(now_ns, level, goals), now_ns)
+        self.put(RecordKind.START, self._formats.pack_start(now_ns, level, goals), now_ns)
 
     def sensors(self, now_ns: int, store: Store) -> None:
         """Sensors are converted."""
         sensors = [view[at] for view, at in self._cells]
-        self.put(Kind.SENSORS, self._formats.pack_sensors(now_ns, sensors), now_ns)
+        self.put(RecordKind.SENSORS, self._formats.pack_sensors(now_ns, sensors), now_ns)
         if self._cycles is not None and self._complete is not None:
             time_ns, board = self._complete
             words = self._words
@@ -98,27 +98,27 @@ class RingRecorder:
 
     def states(self, now_ns: int, board: Board) -> None:
         """States and activations are set."""
-        self.put(Kind.STATES, self._formats.pack_states(now_ns, board), now_ns)
+        self.put(RecordKind.STATES, self._formats.pack_states(now_ns, board), now_ns)
 
     def muscles(self, now_ns: int, board: Board) -> None:
         """Forces and lengths are computed."""
-        self.put(Kind.MUSCLES, self._formats.pack_muscles(now_ns, board), now_ns)
+        self.put(RecordKind.MUSCLES, self._formats.pack_muscles(now_ns, board), now_ns)
 
     def applied(self, applied: Applied) -> None:
         """A write was made or refused."""
         write = applied.write
         what = (applied.cycle, write.hdso, write.values, applied.replaced, applied.refused, applied.origin)
-        self.put(Kind.APPLIED, pack(applied.time_ns, *what), applied.time_ns)
+        self.put(RecordKind.APPLIED, pack(applied.time_ns, *what), applied.time_ns)
 
     def controlled(self, controlled: Controlled) -> None:
         """A control was made or refused."""
         made = controlled.control
         what = (controlled.cycle, made.what, made.joint, made.value, controlled.refused, controlled.origin)
-        self.put(Kind.CONTROL, pack(controlled.time_ns, *what), controlled.time_ns)
+        self.put(RecordKind.CONTROL, pack(controlled.time_ns, *what), controlled.time_ns)
 
     def done(self, now_ns: int, changeset: Changeset, refused: int) -> None:
         """A changeset has taken effect."""
-        self.put(Kind.DONE, pack(changeset.origin, now_ns, self._cycle, refused), now_ns)
+        self.put(RecordKind.DONE, pack(changeset.origin, now_ns, self._cycle, refused), now_ns)
         self._wake()
 
     def answer(self, now_ns: int, hdso: int, values: tuple[int | float, ...], origin: int) -> None:
@@ -126,4 +126,4 @@ class RingRecorder:
 
     def event(self, now_ns: int, kind: str, text: str) -> None:
         """Something worth a line happened."""
-        self.tell(Kind.EVENT, now_ns, kind, text)
+        self.tell(RecordKind.EVENT, now_ns, kind, text)

@@ -24,12 +24,12 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _UNHEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 END_SIGNAL = signal.SIGUSR1
-"""What the main process ends a child with that may finish what it is at."""
+"""Signal by which the main process lets a child finish its work and end."""
 
 
 @dataclass(slots=True)
 class Child:
-    """A process that was forked; `status` is its exit status once buried, a signal that killed it negated."""
+    """A process that was forked; `status` is its exit status once reaped, negative for a signal that killed it."""
 
     name: str
     pid: int
@@ -46,14 +46,14 @@ class Child:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.pidfd, number)
 
-    def bury(self) -> int:
-        """Return its exit status, waiting for its end if need be."""
+    def reap(self) -> int:
+        """Reap it: return its exit status, after waiting for its end if needed."""
         if self.status is None:
             self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
             os.close(self.pidfd)
         return self.status
 
-    def how(self) -> str:
+    def exit_text(self) -> str:
         """Say how it ended, in words."""
         status = self.status
         if status is None:

@@ -18,23 +18,23 @@ from drivers.servo import ReplyStatus
 from nuc_engine.control.faults import FAULTS, OFF, Effect, Process, hint_of
 from nuc_engine.control.tasks.board import Drive
 from nuc_engine.daemon.block import Block, Word
+from nuc_engine.daemon.brownout import BrownOutDetector
 from nuc_engine.daemon.cyclering import CycleRing
 from nuc_engine.daemon.latch import latch, latched
 from nuc_engine.daemon.launch import ServeOptions, StopPolicy
 from nuc_engine.daemon.live import LiveExecutive
-from nuc_engine.daemon.modes import Action, Input, Mode, Refusal, step, transition
-from nuc_engine.daemon.neighbours import Neighbours
+from nuc_engine.daemon.modes import EngineAction, Input, Mode, Refusal, step, transition
+from nuc_engine.daemon.peers import PeerMonitor
 from nuc_engine.daemon.ringrecorder import RingRecorder
-from nuc_engine.daemon.silence import Silence
-from nuc_engine.daemon.wire import Kind, unpack
-from nuc_engine.model.changes import Changeset, Control
+from nuc_engine.daemon.wire import RecordKind, unpack
+from nuc_engine.model.changes import Changeset, JointControl
 from nuc_engine.model.plan import Plan
 
 PARK_RATE_DEG_S = 20.0
 
 
-class NotYet(Refusal):
-    """An order that a servo that does not answer forbids; the next reply may allow it."""
+class RetryLater(Refusal):
+    """An order that fails because a servo did not answer; it is retried after the next reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class EngineState:
         self.plan, self.bus, self.block, self.options, self.clock = plan, bus, block, options, clock
         self.words = block.words
         self._motors_by_bus = motors_by_bus or [range(len(plan.motors))]
-        self.neighbours = Neighbours(block.words, clock.now_ns, orphaned)
+        self.neighbours = PeerMonitor(block.words, clock.now_ns, orphaned)
         self.store = block.store(plan)
         self.recorder = RingRecorder(plan, self.store, block.rings["records"], self.words, wake, cycles)
         self._limits: list[int | None] = [options.limits.get(motor.name) for motor in plan.motors]
@@ -115,7 +115,7 @@ class EngineState:
             raise Refusal("a bout is about to begin already")
         silent = [self.plan.motors[k].name for k, status in enumerate(self.bus.status) if status != ReplyStatus.OK]
         if silent:
-            raise NotYet(f"no answer from {', '.join(silent)}: check power, cable and id")
+            raise RetryLater(f"no answer from {', '.join(silent)}: check power, cable and id")
         self._next_run = (stop_ns, bout)
         self.run_at_ns = self.clock.now_ns + delay_ns
 
@@ -126,26 +126,26 @@ class EngineState:
         """
         now = self.clock.now_ns
         after, action = transition(self.mode, what, latched=bool(self.words[Word.LATCHED]))
-        if action is Action.NONE:
+        if action is EngineAction.NONE:
             return
         self._call_off(reason or why)
         match action:
-            case Action.LATCH:
+            case EngineAction.LATCH:
                 self._release(now)
                 self._latch(reason, why)
                 why = f"{reason}: {why}"
-            case Action.REST:
+            case EngineAction.REST:
                 self._rest(policy, now)
                 self._end_bout("complete", why)
                 if policy == "park":
                     self._park()
-            case Action.CLOSE:
+            case EngineAction.CLOSE:
                 self._release(now)
                 self._end_bout("interrupted", why)
-            case Action.BEGIN | Action.UNLATCH:
+            case EngineAction.BEGIN | EngineAction.UNLATCH:
                 raise ValueError(f"{action.name} is done by an order of its own")
         self._enter(after, why)
-        if action is Action.REST:
+        if action is EngineAction.REST:
             gc.collect()
 
     def fault(self, name: str, text: str) -> None:
@@ -168,7 +168,7 @@ class EngineState:
         self._enter(step(self.mode, Input.FAULT, latched=True), f"{name}: {text}")
 
     def off(self, why: str) -> None:
-        """Do the same because somebody asks for it: no fault, and none is taken back by it."""
+        """Do the same on request: this is no fault, and clears none."""
         self._take(Input.OFF, why, reason=OFF)
 
     def shut_down(self) -> None:
@@ -189,7 +189,9 @@ class EngineState:
         after = self.allow(Input.ARM)
         if self.latched and not self.live.limp:
             silent = [self.plan.motors[k].name for k, s in enumerate(self.bus.status) if s != ReplyStatus.OK]
-            raise NotYet(f"{', '.join(silent) or 'a servo'} has not confirmed that its torque is off: check its power")
+            raise RetryLater(
+                f"{', '.join(silent) or 'a servo'} has not confirmed that its torque is off: check its power"
+            )
         if self.latched:
             self.latched = False
             self.words[Word.LATCHED] = 0
@@ -239,7 +241,7 @@ class EngineState:
 
     def _park(self) -> None:
         for joint, angle in self._park_deg.items():
-            for control in (Control("rate", joint, self._park_rate_deg_s), Control("target", joint, angle)):
+            for control in (JointControl("rate", joint, self._park_rate_deg_s), JointControl("target", joint, angle)):
                 refused = self.live.controls.apply(control)
                 if refused:
                     self.event("park_refused", f"{refused}; this joint holds where it is")
@@ -260,7 +262,7 @@ class EngineState:
     def dump(self) -> None:
         """Tell the whole store as it is now."""
         live = self.store.live_bytes()
-        self.recorder.tell(Kind.STORE, self.clock.now_ns, self.live.board.cycle, live)
+        self.recorder.tell(RecordKind.STORE, self.clock.now_ns, self.live.board.cycle, live)
 
     def begin(self) -> None:
         """Begin the bout that was planned."""
@@ -276,8 +278,8 @@ class EngineState:
         self.bout = bout
         self.words[Word.BOUT_START], self.words[Word.BOUT] = start, bout
         self.words[Word.LAST_BOUT] = bout
-        self.recorder.tell(Kind.BOUT_BEGIN, start, bout, stop_ns)
-        self.recorder.tell(Kind.STORE, start, 0, self.store.live_bytes())
+        self.recorder.tell(RecordKind.BOUT_BEGIN, start, bout, stop_ns)
+        self.recorder.tell(RecordKind.STORE, start, 0, self.store.live_bytes())
         live.load([_at(changeset, start + changeset.time_ns) for changeset in self._waiting])
         self._waiting.clear()
         self._enter(step(self.mode, Input.RUN, latched=False), f"bout {bout}")
@@ -312,12 +314,12 @@ class EngineState:
         if cut:
             self.event("script_cut", f"{cut} changeset(s) of later times were dropped with the end of the bout")
         live.stop()
-        self.recorder.tell(Kind.POSE, now, live.start_pose_deg or {})
+        self.recorder.tell(RecordKind.POSE, now, live.start_pose_deg or {})
         counts = live.counts(live.bus_counts())
-        self.recorder.tell(Kind.COUNTS, now, counts)
+        self.recorder.tell(RecordKind.COUNTS, now, counts)
         if wrong := ", ".join(f"{name} {count}" for name, count in counts["bus"].items() if count):
             self.event("bus_counts", f"on the bus in this bout: {wrong}")
-        self.recorder.tell(Kind.BOUT_END, now, self.bout, state, reason)
+        self.recorder.tell(RecordKind.BOUT_END, now, self.bout, state, reason)
         self.bout = self.words[Word.BOUT] = 0
         self.stop_at_ns = NEVER
 
@@ -337,13 +339,13 @@ class EngineState:
             keep_store=keep_store,
             limits=self._limits,
             approach_deg_s=self.options.approach_deg_s,
-            silence=Silence(self._motors_by_bus, self.options.silent_cycles, self.bus.stray_bytes),
+            silence=BrownOutDetector(self._motors_by_bus, self.options.silent_cycles, self.bus.stray_bytes),
         )
 
     def _enter(self, mode: Mode, why: str) -> None:
         self.mode = mode
         self.words[Word.MODE] = mode
-        self.recorder.tell(Kind.MODE, self.clock.now_ns, int(mode), why, self.bout)
+        self.recorder.tell(RecordKind.MODE, self.clock.now_ns, int(mode), why, self.bout)
 
 
 def _at(changeset: Changeset, time_ns: int) -> Changeset:

@@ -20,16 +20,16 @@ from functools import partial
 
 from drivers.clock import WaitingClock
 from nuc_engine.daemon.block import OWNER_GUARDIAN, Word
-from nuc_engine.daemon.children import SERVICE_PAUSE_NS, STARTS, Fork, Post, Programs
-from nuc_engine.daemon.heartbeats import Hearts
+from nuc_engine.daemon.children import MOST_STARTS, SERVICE_PAUSE_NS, ChildSlot, Fork, Programs
+from nuc_engine.daemon.heartbeats import Heartbeats
 from nuc_engine.daemon.launch import STALL_LIMIT_MS, Launch
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.notify import Notifier
+from nuc_engine.daemon.off_requests import Requester, pending_requesters, request_off
 from nuc_engine.daemon.ports import BusPort
-from nuc_engine.daemon.report import Report
-from nuc_engine.daemon.requests import Asker, ask, still_open
+from nuc_engine.daemon.report import StatusReporter
 from nuc_engine.daemon.spawn import END_SIGNAL
-from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.daemon.wire import RecordKind, pack
 from nuc_engine.model.store import StoreError
 
 TICK_NS = 20_000_000
@@ -70,12 +70,12 @@ class Supervisor:
         self._launch, self._ports, self._programs, self._fork, self._clock = launch, tuple(ports), programs, fork, clock
         self._signals, self._notifier, self._words = signals, notifier, launch.block.words
         configured = bool(launch.options.configuration)
-        self._told = Report(self._words, notifier, show, watchdog_ns=watchdog_ns, configured=configured)
-        self._hearts, self._heed = Hearts(self._words), heed
-        self._service, self._guardian = Post("service", longest_ns=SERVICE_PAUSE_NS), Post("guardian", eager=5)
-        self._core = Post("core")
-        self._emulators = [(Post(name), program) for name, program in emulators]
-        self._posts = (*(post for post, _ in self._emulators), self._service, self._guardian, self._core)
+        self._told = StatusReporter(self._words, notifier, show, watchdog_ns=watchdog_ns, configured=configured)
+        self._hearts, self._heed = Heartbeats(self._words), heed
+        self._service = ChildSlot("service", longest_ns=SERVICE_PAUSE_NS)
+        self._guardian, self._core = ChildSlot("guardian", free_restarts=5), ChildSlot("core")
+        self._emulators = [(ChildSlot(name), program) for name, program in emulators]
+        self._slots = (*(slot for slot, _ in self._emulators), self._service, self._guardian, self._core)
         self._lost_ns = self._ticked_ns = clock.now_ns
         self._status: int | None = None
         self._stage, self._why, self._until_ns = "", "", 0
@@ -87,8 +87,8 @@ class Supervisor:
     def run(self) -> int:
         """Work until told to end; return the exit status."""
         while self.tick():
-            posts = [post.child.pidfd for post in self._posts if post.child is not None]
-            self._clock.wait(self._clock.now_ns + TICK_NS, [self._signals, self._launch.to_supervisor, *posts])
+            slots = [slot.child.pidfd for slot in self._slots if slot.child is not None]
+            self._clock.wait(self._clock.now_ns + TICK_NS, [self._signals, self._launch.to_supervisor, *slots])
         return self._status or 0
 
     def tick(self) -> bool:
@@ -126,7 +126,7 @@ class Supervisor:
 
     def _bury(self, now_ns: int) -> None:
         if self._core.child is not None and self._core.child.dead():
-            # Before it is buried: its number may mean another process then.
+            # Before it is reaped: after that, its pid may be reused.
             self._words[Word.CORE_PID] = 0
             self._died(self._core, Word.CORE_DEATHS, now_ns)
         if self._guardian.child is not None and self._guardian.child.dead():
@@ -138,17 +138,17 @@ class Supervisor:
             self._died(self._service, Word.SERVICE_DEATHS, now_ns)
             if not ready and self._words[Word.SERVICE_DEATHS] <= 1 and self._status is None:
                 self._begin_end(now_ns, 1, "the service could not start")
-        for post, _ in self._emulators:
-            if post.child is not None and post.child.dead():
-                how = post.died(now_ns)
+        for slot, _ in self._emulators:
+            if slot.child is not None and slot.child.dead():
+                how = slot.reap(now_ns)
                 self._event("emulator_ended", how)
-                if self._words[Word.BUS_LOST] and post.deaths >= STARTS and self._status is None:
-                    self._begin_end(now_ns, 1, f"{how}, {post.deaths} times in a row; it has said above why")
+                if self._words[Word.BUS_LOST] and slot.deaths >= MOST_STARTS and self._status is None:
+                    self._begin_end(now_ns, 1, f"{how}, {slot.deaths} times in a row; it has said above why")
 
-    def _died(self, post: Post, count: Word, now_ns: int) -> None:
-        how = post.died(now_ns)
+    def _died(self, slot: ChildSlot, count: Word, now_ns: int) -> None:
+        how = slot.reap(now_ns)
         # With a port gone, core and guardian end as they should.
-        expected = self._words[Word.BUS_LOST] and post is not self._service
+        expected = self._words[Word.BUS_LOST] and slot is not self._service
         if self._status is None and not expected:
             self._words[count] += 1
             self._event("process_died", f"{how}; it is started again")
@@ -175,8 +175,8 @@ class Supervisor:
         if all(opened):
             self._launch = replace(self._launch, buses=tuple(port.line for port in self._ports))
             self._core.due_ns = self._guardian.due_ns = now_ns
-            for post, _ in self._emulators:
-                post.deaths = 0
+            for slot, _ in self._emulators:
+                slot.deaths = 0
             words[Word.BUS_LOST] = 0
             self._event("bus_found", "; ".join(port.remark for port in self._ports))
 
@@ -202,17 +202,14 @@ class Supervisor:
 
     def _start_missing(self, now_ns: int) -> None:
         words = self._words
-        for post, program in self._emulators:
-            if post.missing(now_ns):
-                child = self._fork(post.name, program, urgent=False, death_signal=END_SIGNAL)
-                post.fill(child, now_ns)
-        if self._service.missing(now_ns):
+        for slot, program in self._emulators:
+            if slot.may_start(now_ns):
+                child = self._fork(slot.name, program, urgent=False, death_signal=END_SIGNAL)
+                slot.fill(child, now_ns)
+        if self._service.may_start(now_ns):
             words[Word.SERVICE_BEAT] = 0
             self._hearts.service.begin()
-            launch = self._launch
-            buses = tuple(replace(bus, fd=-1) for bus in launch.buses)
-            hidden = replace(launch, buses=buses, off=-1, probe=-1)
-            close = [fd for fd in (launch.off, launch.probe, *(bus.fd for bus in launch.buses)) if fd >= 0]
+            hidden, close = self._launch.without_descriptors()
             program = partial(self._programs.service, hidden)
             child = self._fork("nuc-service", program, urgent=False, close=close, death_signal=END_SIGNAL)
             self._service.fill(child, now_ns)
@@ -222,7 +219,7 @@ class Supervisor:
             self._start_core(now_ns)
 
     def _start_guardian(self, now_ns: int) -> None:
-        if not self._guardian.missing(now_ns):
+        if not self._guardian.may_start(now_ns):
             return
         words = self._words
         if self._core.child is None:
@@ -230,13 +227,13 @@ class Supervisor:
             words[Word.BUS_OWNER] = OWNER_GUARDIAN
         words[Word.GUARDIAN_BEAT] = 0
         self._hearts.guardian.begin()
-        ends = [post.child.pidfd for post, _ in self._emulators if post.child is not None]
+        ends = [slot.child.pidfd for slot, _ in self._emulators if slot.child is not None]
         child = self._fork("nuc-guardian", partial(self._programs.guardian, self._launch, ends))
         self._guardian.fill(child, now_ns)
         words[Word.GUARDIAN_PID] = child.pid
 
     def _start_core(self, now_ns: int) -> None:
-        if not self._core.missing(now_ns) or self._guardian.child is None:
+        if not self._core.may_start(now_ns) or self._guardian.child is None:
             return
         self._words[Word.CORE_BEAT] = 0
         self._hearts.core.begin()
@@ -247,12 +244,12 @@ class Supervisor:
 
     def _end_stalled(self) -> None:
         # The core first: the next guardian then finds it dead, and takes the torque off before all else.
-        posts = (self._core, self._guardian, self._service)
-        for post, stalled in zip(posts, self._hearts.stalled(), strict=True):
-            if post.child is not None and not post.condemned and stalled:
-                self._event("process_stalled", f"{post.name} shows no life; it is ended")
-                post.child.send(signal.SIGKILL)
-                post.condemned = True
+        slots = (self._core, self._guardian, self._service)
+        for slot, stalled in zip(slots, self._hearts.stalled(), strict=True):
+            if slot.child is not None and not slot.killed and stalled:
+                self._event("process_stalled", f"{slot.name} shows no life; it is ended")
+                slot.child.send(signal.SIGKILL)
+                slot.killed = True
 
     # --- the end ---
 
@@ -273,7 +270,7 @@ class Supervisor:
 
     def _go_on_ending(self, now_ns: int) -> bool:
         if self._stage == "limp" and (self._limp(now_ns) or now_ns >= self._until_ns):
-            if self._words[Word.TORQUE] or still_open(self._words):
+            if self._words[Word.TORQUE] or pending_requesters(self._words):
                 self._status = 1
                 self._event("torque_unconfirmed", "not every servo has confirmed that its torque is off")
             self._stage, self._until_ns = "flush", now_ns + FLUSH_NS
@@ -282,10 +279,10 @@ class Supervisor:
         if self._stage == "flush" and (self._service.child is None or now_ns >= self._until_ns):
             self._service.end()
             self._end_engine()
-            for post, _ in self._emulators:
-                if post.child is not None:
-                    post.child.send(signal.SIGTERM)
-                    post.child.bury()
+            for slot, _ in self._emulators:
+                if slot.child is not None:
+                    slot.child.send(signal.SIGTERM)
+                    slot.child.reap()
             for port in self._ports:
                 port.close()
             return False
@@ -299,8 +296,8 @@ class Supervisor:
         self._start_guardian(now_ns)
         driving = words[Word.TORQUE] or (words[Word.MODE] == Mode.RUNNING and self._core.child is not None)
         if driving:
-            ask(words, Asker.SUPERVISOR)
-        limp = not driving and not still_open(words) and words[Word.BUS_OWNER] != OWNER_GUARDIAN
+            request_off(words, Requester.SUPERVISOR)
+        limp = not driving and not pending_requesters(words) and words[Word.BUS_OWNER] != OWNER_GUARDIAN
         if limp and self._core.child is not None and now_ns > self._until_ns - CONFIRM_NS // 2:
             self._core.child.send(signal.SIGKILL)
         return limp and self._core.child is None
@@ -317,6 +314,6 @@ class Supervisor:
         self._told.tell(now_ns, wanted=wanted, up=up, trouble=trouble, fresh=self._hearts.fresh(engine=wanted))
 
     def _event(self, name: str, text: str) -> None:
-        self._launch.block.rings["supervisor"].put(Kind.EVENT, pack(self._clock.now_ns, name, text))
+        self._launch.block.rings["supervisor"].put(RecordKind.EVENT, pack(self._clock.now_ns, name, text))
         with suppress(BlockingIOError):
             os.eventfd_write(self._launch.to_service, 1)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nuc_engine.control.faults import FAULTS, OFF
-from nuc_engine.daemon.block import ASKERS, Word
-from nuc_engine.daemon.requests import asked, begun, still_open
+from nuc_engine.daemon.block import REQUESTERS, Word
+from nuc_engine.daemon.off_requests import begun, pending_requesters, requested
 
 PERIOD_NS = 4_000_000
 """Time between two wake-ups of the guardian."""
@@ -29,14 +29,14 @@ SUPERVISOR_NS = FAULTS["supervisor_lost"].delay_ns
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LatchCause:
     """Why the guardian has to take the torque off: a name out of LATCH_REASONS, and what was seen."""
 
     reason: str
     text: str
 
 
-class Watch:
+class CoreWatch:
     """Judges one core after the other by `words`, which are indexed by `Word` and only read here."""
 
     def __init__(self, words: Sequence[int]) -> None:
@@ -45,13 +45,13 @@ class Watch:
         """Generation of the core that is watched; 0: none."""
         self._beat = 0
         self._still = 0
-        self._asked = asked(words)
-        self._waited = [0] * ASKERS  # looks since this request was first seen, by asker; 0 for one that is done
+        self._asked = requested(words)
+        self._waited = [0] * REQUESTERS  # looks since this request was first seen, by asker; 0 for one that is done
         self._main_beat = 0
         self._main_still = 0
 
     def begin(self, generation: int) -> None:
-        """Watch a core from now on; its heart must have begun to beat."""
+        """Watch a core from now on; it must have had its first heartbeat."""
         self.generation = generation
         self._beat = self._words[Word.CORE_BEAT]
         self._still = 0
@@ -60,9 +60,9 @@ class Watch:
         """Watch no core: the last one is dead, and what it was asked is done."""
         self.generation = 0
         self._still = 0
-        self._waited = [0] * ASKERS
+        self._waited = [0] * REQUESTERS
 
-    def look(self, *, core_dead: bool, supervisor_dead: bool, counted: bool = True) -> Finding | None:
+    def look(self, *, core_dead: bool, supervisor_dead: bool, counted: bool = True) -> LatchCause | None:
         """Return why the torque must be taken off now, or None.
 
         `core_dead` and `supervisor_dead`: their pidfds are readable. `counted`: a wake-up at the end of a period;
@@ -71,17 +71,17 @@ class Watch:
         self._count(counted)
         if self.generation and core_dead and not self._ended_well():
             if self._words[Word.BUS_LOST]:
-                return Finding("bus_lost", "the core has lost a bus and has ended")
-            return Finding("core_dead", f"core {self.generation} is dead")
+                return LatchCause("bus_lost", "the core has lost a bus and has ended")
+            return LatchCause("core_dead", f"core {self.generation} is dead")
         stood_still = self.generation and self._main_still * PERIOD_NS >= SUPERVISOR_NS
         if supervisor_dead or stood_still:
             how = "is dead" if supervisor_dead else f"stood still for {SUPERVISOR_NS / 1e6:g} ms"
-            return Finding("supervisor_lost", f"the main process {how}")
+            return LatchCause("supervisor_lost", f"the main process {how}")
         if self.generation and self._words[Word.BUS_LOST]:
-            return Finding("bus_lost", "the port of a bus is gone")
+            return LatchCause("bus_lost", "the port of a bus is gone")
         if self.generation and self._still * PERIOD_NS >= self._limit_ns:
             limit = f"{self._limit_ns / 1e6:g} ms"
-            return Finding("core_stalled", f"the heart of core {self.generation} stood still for {limit}")
+            return LatchCause("core_stalled", f"the heart of core {self.generation} stood still for {limit}")
         return self._judge_request()
 
     @property
@@ -91,7 +91,7 @@ class Watch:
     def _ended_well(self) -> bool:
         """Whether everything is being shut down, and the core ended with nothing under torque."""
         words = self._words
-        return bool(words[Word.SHUTDOWN]) and not words[Word.TORQUE] and not still_open(words)
+        return bool(words[Word.SHUTDOWN]) and not words[Word.TORQUE] and not pending_requesters(words)
 
     def _count(self, counted: bool) -> None:
         beat = self._words[Word.CORE_BEAT]
@@ -104,20 +104,20 @@ class Watch:
             self._main_beat, self._main_still = main, 0
         elif counted and main:
             self._main_still += 1
-        before, self._asked = self._asked, asked(self._words)
-        waiting = still_open(self._words)
+        before, self._asked = self._asked, requested(self._words)
+        waiting = pending_requesters(self._words)
         for asker, (old, new) in enumerate(zip(before, self._asked, strict=True)):
             if asker not in waiting or old != new:
                 self._waited[asker] = 0
             elif counted:
                 self._waited[asker] += 1
 
-    def _judge_request(self) -> Finding | None:
+    def _judge_request(self) -> LatchCause | None:
         more_ns = self._limit_ns - STALL_NS
-        for asker in still_open(self._words):
+        for asker in pending_requesters(self._words):
             waited_ns = self._waited[asker] * PERIOD_NS
             if waited_ns >= BEGIN_NS + more_ns and not begun(self._words, asker):
-                return Finding(OFF, "torque off was asked for and the core did not begin")
+                return LatchCause(OFF, "torque off was asked for and the core did not begin")
             if waited_ns >= FINISH_NS + more_ns:
-                return Finding(OFF, "torque off was asked for and is not confirmed yet")
+                return LatchCause(OFF, "torque off was asked for and is not confirmed yet")
         return None

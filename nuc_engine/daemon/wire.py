@@ -15,7 +15,7 @@ from typing import Any
 
 import msgpack
 
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.plan import Plan
 
@@ -26,7 +26,7 @@ MOST_WAITING = 10_000
 """Changesets that may wait for their time."""
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """Kinds of records, core (or, for EVENT, guardian and supervisor) to service."""
 
     MOTOR = 0  # a cycle is complete: fixed format
@@ -93,7 +93,7 @@ class Formats:
         self._muscles = struct.Struct(f"=q{2 * muscles}d")
         self._start = struct.Struct(f"=qb{n}h")
 
-    def pack_motor(self, now_ns: int, board: Board, replies: Replies) -> bytes:
+    def pack_motor(self, now_ns: int, board: Board, replies: ExchangeReplies) -> bytes:
         """Return a MOTOR record: replies as the bus gave them, and what motor action says was sent."""
         return self._motor.pack(
             now_ns,
@@ -123,17 +123,17 @@ class Formats:
 
     def unpack(self, kind: int, content: bytes) -> MotorRecord | NumbersRecord | StatesRecord | list[Any]:
         """Return a record of any kind: the classes above for those of every cycle, else its array."""
-        if kind == Kind.MOTOR:
+        if kind == RecordKind.MOTOR:
             time_ns, cycle, *rest = self._motor.unpack(content)
             n = self._n
             return MotorRecord(time_ns, cycle, *(rest[k * n : (k + 1) * n] for k in range(5)))
-        if kind == Kind.START:
+        if kind == RecordKind.START:
             time_ns, level, *goals = self._start.unpack(content)
             return [time_ns, level, goals]
-        if kind in (Kind.SENSORS, Kind.MUSCLES):
-            time_ns, *numbers = (self._sensors if kind == Kind.SENSORS else self._muscles).unpack(content)
+        if kind in (RecordKind.SENSORS, RecordKind.MUSCLES):
+            time_ns, *numbers = (self._sensors if kind == RecordKind.SENSORS else self._muscles).unpack(content)
             return NumbersRecord(time_ns, numbers)
-        if kind == Kind.STATES:
+        if kind == RecordKind.STATES:
             time_ns, *rest = self._states.unpack(content)
             return StatesRecord(time_ns, rest[: self._joints], rest[self._joints :])
         return unpack(content)
@@ -152,7 +152,7 @@ def unpack(content: bytes) -> list[Any]:
     return msgpack.unpackb(content, strict_map_key=False)
 
 
-class Command(IntEnum):
+class CoreCommand(IntEnum):
     """Commands of the service for the core: MessagePack arrays that begin with the request's number.
 
     Every one is answered by an ACK; a changeset in addition by APPLIED, CONTROL and, last, DONE, with the same

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drivers.errors import BusUrlError
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
-from nuc_engine.daemon.wire import Formats, Kind, MotorRecord, NumbersRecord, StatesRecord
+from nuc_engine.daemon.wire import Formats, MotorRecord, NumbersRecord, RecordKind, StatesRecord
 from nuc_engine.datalogger.answers import Answers
 from nuc_engine.datalogger.commits import OpenBout
-from nuc_engine.datalogger.documents import Documents
+from nuc_engine.datalogger.documents import KeptDocuments
 from nuc_engine.datalogger.kernellog import FILE as KERNEL_FILE
 from nuc_engine.datalogger.kernellog import KernelLog
 from nuc_engine.datalogger.manifest import NOTES_FILE, Context, bout_manifest, read_notes
-from nuc_engine.model.changes import Applied, Control, Controlled, Write
+from nuc_engine.model.changes import Applied, Controlled, JointControl, Write
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.planning import PlanError, build_plan
 from nuc_engine.model.store import Store, StoreError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 SCRIPT_FILE = "scriptfile.xml"
 _NS = 1_000_000_000
-_DATA = (Kind.MOTOR, Kind.SENSORS, Kind.STATES, Kind.MUSCLES, Kind.START)
+_DATA = (RecordKind.MOTOR, RecordKind.SENSORS, RecordKind.STATES, RecordKind.MUSCLES, RecordKind.START)
 
 
 class BoutLogError(Exception):
@@ -50,8 +50,8 @@ class BoutLog:
         self,
         data: Path,
         state: OpenBout,
-        documents: Documents,
-        script: Documents | None,
+        documents: KeptDocuments,
+        script: KeptDocuments | None,
         context: Context,
         *,
         mcap: bool = False,
@@ -91,7 +91,7 @@ class BoutLog:
         self._recorder.events = state.events
         beside = {log.name: log.missing for log in self._beside if log.missing}
         for name, size in {**self._recorder.missing, **beside}.items():
-            self.event(state.taken_ns, "log_shortened", f"{name}: somebody took {size} bytes away")
+            self.event(state.taken_ns, "log_shortened", f"{name}: {size} bytes were removed by another program")
 
     def begin(self, now_ns: int) -> None:
         """Log the start. Engine times here and below are of the bout."""
@@ -110,20 +110,20 @@ class BoutLog:
             return
         begin = self.state.begin_ns
         match kind, record:
-            case Kind.APPLIED, [time_ns, cycle, hdso, values, replaced, refused, request]:
+            case RecordKind.APPLIED, [time_ns, cycle, hdso, values, replaced, refused, request]:
                 applied = Applied(time_ns - begin, cycle, Write(hdso, tuple(values)), refused, request, replaced)
                 self._recorder.applied(applied, author)
                 self.state.refused += bool(refused)
-            case Kind.CONTROL, [time_ns, cycle, what, joint, value, refused, request]:
-                control = Control(what, joint, value)
+            case RecordKind.CONTROL, [time_ns, cycle, what, joint, value, refused, request]:
+                control = JointControl(what, joint, value)
                 self._recorder.controlled(Controlled(time_ns - begin, cycle, control, refused, request), author)
-            case Kind.DONE, [_, time_ns, *_]:
+            case RecordKind.DONE, [_, time_ns, *_]:
                 self._recorder.ran(time_ns - begin, "changeset")
-            case Kind.STORE, [time_ns, cycle, live]:
+            case RecordKind.STORE, [time_ns, cycle, live]:
                 self._dump(max(0, time_ns - begin), cycle, live)
-            case Kind.POSE, [_, pose]:
+            case RecordKind.POSE, [_, pose]:
                 self.state.pose_deg, self.dirty = pose, True
-            case Kind.COUNTS, [_, counts]:
+            case RecordKind.COUNTS, [_, counts]:
                 self.state.counts = counts
             case _:
                 pass
@@ -136,14 +136,14 @@ class BoutLog:
             board.position_raw, board.current_raw = record.position_raw, record.current_raw
             # A stamp of 0 is that of a motor that has never answered.
             board.stamp_ns = [stamp - begin if stamp else 0 for stamp in record.stamp_ns]
-            self._recorder.motor(now_ns, board, Replies.of(board))
+            self._recorder.motor(now_ns, board, ExchangeReplies.of(board))
             state.cycle = record.cycle
         elif isinstance(record, StatesRecord):
             now_ns = record.time_ns - begin
             board.states, board.activations = record.states, record.activations
             self._recorder.states(now_ns, board)
             self._recorder.ran(now_ns, "states")
-        elif isinstance(record, NumbersRecord) and kind == Kind.SENSORS:
+        elif isinstance(record, NumbersRecord) and kind == RecordKind.SENSORS:
             now_ns = record.time_ns - begin
             for (view, at), number in zip(self._cells, record.numbers, strict=True):
                 view[at] = number
@@ -197,7 +197,7 @@ class BoutLog:
             self.state.labels[what.removeprefix("label ")] = text
         self.dirty = True
 
-    def add_script(self, script: Documents, name: str) -> None:
+    def add_script(self, script: KeptDocuments, name: str) -> None:
         """Keep the text of a script that was sent: the first one under its well-known name, later ones numbered."""
         path, number = self.folder / SCRIPT_FILE, 2
         for content in script.files.values():
@@ -277,7 +277,7 @@ class BoutLog:
         return replace(known, notes=read_notes(self.folder / NOTES_FILE))
 
 
-def _put_documents(folder: Path, documents: Documents, script: Documents | None) -> dict[str, str]:
+def _put_documents(folder: Path, documents: KeptDocuments, script: KeptDocuments | None) -> dict[str, str]:
     """Write the configuration, and the script, where they are not there yet; return their sums."""
     files = dict(documents.files)
     if script is not None:

@@ -19,11 +19,11 @@ _KEPT = 8
 
 
 class DocumentsMissing(Exception):
-    """Documents that nobody told of, or that are not there any more; the message says which file."""
+    """Documents that were never given to the logger, or are missing now; the message says which file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class KeptDocuments:
     """A configuration's name and files by name, or a script's (one file)."""
 
     name: str
@@ -41,7 +41,7 @@ class DocumentStore:
         self._folder = data / FOLDER
         self._unsaved: dict[str, bytes] = {}
 
-    def keep(self, documents: Documents) -> str:
+    def keep(self, documents: KeptDocuments) -> str:
         """Keep documents and return the name they are found by. Where the disk refuses, memory holds them for now."""
         content = documents.pack()
         name = hashlib.sha256(content).hexdigest()[:32]
@@ -64,7 +64,7 @@ class DocumentStore:
                 draft.replace(path)
             self._unsaved.pop(name, None)
 
-    def load(self, name: str) -> Documents:
+    def load(self, name: str) -> KeptDocuments:
         """Return documents. Raises DocumentsMissing when they are nowhere to be found or damaged, and OSError."""
         content = self._unsaved.get(name)
         path = self._folder / f"{name}.msgpack"
@@ -76,7 +76,7 @@ class DocumentStore:
         if hashlib.sha256(content).hexdigest()[:32] != name:
             raise DocumentsMissing(f"{path}: is damaged; configure the daemon again")
         title, files = cast("tuple[str, dict[str, Any]]", msgpack.unpackb(content))
-        return Documents(title, files)
+        return KeptDocuments(title, files)
 
     def forget(self, needed: set[str]) -> None:
         """Delete the oldest documents but some, and but those still needed."""

@@ -37,7 +37,7 @@ _WHEN = frozenset({"time_s", "cycle"})
 
 _MOST = 256
 SUM_UP_NS = 10_000_000_000
-"""How often it is told how often something that goes on has happened."""
+"""How often the number of repeated events is logged."""
 
 _PRIORITY: Mapping[str, int] = MappingProxyType({"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2})
 

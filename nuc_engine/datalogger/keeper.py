@@ -16,7 +16,7 @@ from nuc_engine.control.faults import FAULTS, OFF
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import Kind, unpack
+from nuc_engine.daemon.wire import RecordKind, unpack
 from nuc_engine.datalogger.commits import MOST_AUTHORS, Commit, OpenBout, Running
 from nuc_engine.datalogger.directory import BoutLog, BoutLogError
 from nuc_engine.datalogger.documents import DocumentsMissing, DocumentStore
@@ -27,17 +27,17 @@ from nuc_engine.recording.directory import free_name, made_new
 LOST_FOR_GOOD = (BoutLogError, DocumentsMissing, struct.error)
 """What no trying again mends: the bout, or the rest of it, is not logged."""
 
-_FIXED = frozenset({Kind.MOTOR, Kind.SENSORS, Kind.STATES, Kind.MUSCLES, Kind.START})
-_KIND_NAMES = {int(kind): kind.name.lower() for kind in Kind}
+_FIXED = frozenset({RecordKind.MOTOR, RecordKind.SENSORS, RecordKind.STATES, RecordKind.MUSCLES, RecordKind.START})
+_KIND_NAMES = {int(kind): kind.name.lower() for kind in RecordKind}
 _TIME = struct.Struct("=q")
-_EDITS = frozenset({Kind.APPLIED, Kind.CONTROL})
+_EDITS = frozenset({RecordKind.APPLIED, RecordKind.CONTROL})
 _NOTES_AHEAD = 10
 _SCRIPTS_KNOWN = 16
 _NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class LoggingSettings:
     """Where and when to log: the data folder, and whether every bout or on command; labels of every bout.
 
     With `mcap`, an MCAP file is written beside the text logs.
@@ -59,7 +59,7 @@ class BoutKeeper:
     def __init__(
         self,
         block: Block,
-        setting: Setting,
+        setting: LoggingSettings,
         context: Context,
         documents: DocumentStore,
         events: EventLog,
@@ -130,15 +130,15 @@ class BoutKeeper:
             return
         record = unpack(content)
         match kind:
-            case Kind.BOUT_BEGIN:
+            case RecordKind.BOUT_BEGIN:
                 self._begin(*record)
-            case Kind.BOUT_END:
+            case RecordKind.BOUT_END:
                 self._end(*record)
-            case Kind.EVENT:
+            case RecordKind.EVENT:
                 self._take_event(*record)
-            case Kind.MODE:
+            case RecordKind.MODE:
                 self._take_mode(*record)
-            case Kind.LOST:
+            case RecordKind.LOST:
                 self._take_lost(*record)
             case _:
                 self._take_other(kind, record)
@@ -160,7 +160,7 @@ class BoutKeeper:
             self._close(bout.state.until_ns, "complete", "logged for the time asked for")
         elif bout.takes(time_ns):
             record = bout.unpack(kind, content)
-            if kind == Kind.MOTOR and record.cycle < bout.state.cycle:
+            if kind == RecordKind.MOTOR and record.cycle < bout.state.cycle:
                 bout.state.ended = True  # another core counts from the start
             else:
                 bout.take(kind, record, "")
@@ -169,14 +169,14 @@ class BoutKeeper:
         author = self._author(record[-1]) if kind in _EDITS else ""
         if kind in _EDITS:
             self._tell_edit(kind, record, author)
-        if kind == Kind.APPLIED:
+        if kind == RecordKind.APPLIED:
             self.state.written += not record[-2]
             self._count_script(record[-2], record[-1])
         bout, running = self.bout, self.state.running
         if bout is None or running is None:
             return
-        time_ns = record[1 if kind == Kind.DONE else 0] - running.start_ns
-        if kind in (Kind.POSE, Kind.COUNTS) or bout.takes(time_ns):
+        time_ns = record[1 if kind == RecordKind.DONE else 0] - running.start_ns
+        if kind in (RecordKind.POSE, RecordKind.COUNTS) or bout.takes(time_ns):
             bout.take(kind, record, author)
 
     def _count_script(self, refused: str, request: int) -> None:
@@ -187,14 +187,14 @@ class BoutKeeper:
     def _author(self, request: int) -> str:
         authors = self.state.authors
         at = bisect_right(authors, request, key=_first) - 1
-        # What the core does of itself is nobody's.
+        # What the core does by itself has no author.
         return authors[at][1] if request > 0 and at >= 0 else ""
 
     def _tell_edit(self, kind: int, record: list[Any], author: str) -> None:
         time_ns, cycle, *what, refused, request = record
-        replaced = kind == Kind.APPLIED and what.pop()
+        replaced = kind == RecordKind.APPLIED and what.pop()
         event = "edit_refused" if refused else "edit_replaced" if replaced else "edit"
-        edit = what if kind == Kind.CONTROL else ["hdso", *what]
+        edit = what if kind == RecordKind.CONTROL else ["hdso", *what]
         self._tell(event, time_ns, refused, cycle=cycle, edit=edit, author=author or None, request=request)
 
     def _tell(self, event: str, time_ns: int, text: str = "", **fields: Any) -> None:
@@ -221,17 +221,17 @@ class BoutKeeper:
     def _take_lost(self, time_ns: int, counts: Mapping[int, int]) -> None:
         named = {_KIND_NAMES.get(kind, str(kind)): count for kind, count in counts.items()}
         self._tell("records_lost", time_ns, ", ".join(f"{count} {kind}" for kind, count in named.items()))
-        self.state.written += counts.get(Kind.APPLIED, 0)
+        self.state.written += counts.get(RecordKind.APPLIED, 0)
         running, bout = self.state.running, self.bout
         if running is not None and bout is not None:
             bout.lost(time_ns - running.start_ns, named)
         words = self._words
         number = words[Word.BOUT]
-        if Kind.BOUT_END in counts and running is not None and number != running.number:
+        if RecordKind.BOUT_END in counts and running is not None and number != running.number:
             self._end(time_ns, running.number, "interrupted", "how the bout ended was lost")
-        if Kind.BOUT_BEGIN in counts and number:
+        if RecordKind.BOUT_BEGIN in counts and number:
             self._begin(words[Word.BOUT_START], number, -1)
-        if Kind.STORE in counts or Kind.BOUT_BEGIN in counts:
+        if RecordKind.STORE in counts or RecordKind.BOUT_BEGIN in counts:
             self._request_dump()
 
     def _begin(self, start_ns: int, number: int, stop_ns: int) -> None:

@@ -21,10 +21,10 @@ from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
 from nuc_engine.daemon.wire import pack
 from nuc_engine.datalogger.commits import inbox
-from nuc_engine.datalogger.documents import Documents, DocumentStore
+from nuc_engine.datalogger.documents import DocumentStore, KeptDocuments
 from nuc_engine.datalogger.events import EventLog
 from nuc_engine.datalogger.manifest import Context
-from nuc_engine.datalogger.writer import LogWriter, Setting, read_documents
+from nuc_engine.datalogger.writer import LoggingSettings, LogWriter, read_documents
 from nuc_engine.recording.manifest import versions
 
 LONGEST_TEXT = 2000
@@ -69,7 +69,7 @@ class Logger:
             wall=wall,
             sync=sync,
         )
-        setting = Setting(options.data, options.logging == "always", options.labels, mcap=options.mcap)
+        setting = LoggingSettings(options.data, options.logging == "always", options.labels, mcap=options.mcap)
         self._writer = LogWriter(launch.block, setting, context, self._documents, self.events, request_dump)
         self._logging = options.logging
         self._ending = threading.Event()
@@ -106,7 +106,7 @@ class Logger:
 
     def tell_documents(self, name: str, files: Mapping[str, bytes], script: bytes | None = None) -> None:
         """Tell which configuration bouts are of from now on: its three documents, and plant.toml where there is one."""
-        self._tell("documents", self._documents.keep(Documents(name, files)))
+        self._tell("documents", self._documents.keep(KeptDocuments(name, files)))
         if script is not None:
             self.tell_script(name, script)
 
@@ -115,7 +115,7 @@ class Logger:
 
         `requests` are the first and the last of its changesets.
         """
-        self._tell("script", self._documents.keep(Documents(name, {"scriptfile.xml": text})), *requests)
+        self._tell("script", self._documents.keep(KeptDocuments(name, {"scriptfile.xml": text})), *requests)
 
     def tell_author(self, first: int, author: str, oldest: int) -> None:
         """Tell whose edits are from a request's number on; nothing is to come of what is before `oldest`."""

@@ -16,11 +16,11 @@ from typing import Any
 from nuc_engine.control.faults import FAULTS
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import RingError
-from nuc_engine.daemon.wire import Kind, unpack
+from nuc_engine.daemon.wire import RecordKind, unpack
 from nuc_engine.datalogger.commits import Commit, CommitTooLarge, OpenBout, inbox, read_commit, write_commit
-from nuc_engine.datalogger.documents import Documents, DocumentsMissing, DocumentStore
+from nuc_engine.datalogger.documents import DocumentsMissing, DocumentStore, KeptDocuments
 from nuc_engine.datalogger.events import EventLog
-from nuc_engine.datalogger.keeper import LOST_FOR_GOOD, BoutKeeper, Setting
+from nuc_engine.datalogger.keeper import LOST_FOR_GOOD, BoutKeeper, LoggingSettings
 from nuc_engine.datalogger.manifest import Context
 
 FLUSH_NS = 1_000_000_000
@@ -44,7 +44,7 @@ class LogWriter:
     def __init__(
         self,
         block: Block,
-        setting: Setting,
+        setting: LoggingSettings,
         context: Context,
         documents: DocumentStore,
         events: EventLog,
@@ -111,7 +111,7 @@ class LogWriter:
         """Return how many records of the core, by kind, no commit covers."""
         ring = self._rings["records"]
         with suppress(RingError):
-            return dict(Counter(Kind(kind).name.lower() for kind, _, _ in ring.read(ring.kept)))
+            return dict(Counter(RecordKind(kind).name.lower() for kind, _, _ in ring.read(ring.kept)))
         return {}
 
     def folder(self, bout: OpenBout) -> Path:
@@ -195,7 +195,7 @@ class LogWriter:
         self._answer_told()
         for name in ("guardian", "supervisor"):
             for kind, after, content in self._rings[name].read(places[name]):
-                if kind == Kind.EVENT:
+                if kind == RecordKind.EVENT:
                     self._safely(f"a record of kind {kind}", self._take, kind, content)
                 places[name] = after
         if running is not None and running is self.state.running:
@@ -234,7 +234,7 @@ class LogWriter:
                 told.popleft()
 
 
-def read_documents(store: DocumentStore, block: Block) -> Documents | None:
+def read_documents(store: DocumentStore, block: Block) -> KeptDocuments | None:
     """Return the documents of the configuration in force as an earlier logger was told them, None when it was not."""
     commit = read_commit(block)
     if commit is None or not commit.documents:

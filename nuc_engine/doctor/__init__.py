@@ -9,8 +9,8 @@ rights     what this user, or the engine's unit, may do
 storage    where data go, and what day it is
 """
 
-from nuc_engine.doctor.check import Check, Level
+from nuc_engine.doctor.check import Check, CheckLevel
 from nuc_engine.doctor.examine import examine
 from nuc_engine.doctor.machine import Machine
 
-__all__ = ["Check", "Level", "Machine", "examine"]
+__all__ = ["Check", "CheckLevel", "Machine", "examine"]

@@ -5,7 +5,7 @@
     torque_off_ns(log)          # per servo: since when it is limp
     commands_beyond(log, {0: 40})   # goals further than 40 ticks from the servo's last reply
 
-The family of servos that the log names brings the ear that understands them. All instants are CLOCK_MONOTONIC in ns,
+The sniffer of the servo family that the log names decodes them. All instants are CLOCK_MONOTONIC in ns,
 comparable with stamps of other processes on the machine.
 """
 
@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from drivers.factory import find_family
-from drivers.family import EVERYBODY, Ear, Heard
+from drivers.family import EVERYBODY, DecodedRequest, Sniffer
 from drivers.port import wire_ns
-from nuc_engine.emulation.rawlog import Event, Kind, LogHeader, Record, read_header, read_records
+from nuc_engine.emulation.rawlog import LogHeader, RawEvent, RawKind, RawRecord, read_header, read_records
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class LoggedExchange:
     """One request with a right checksum, and what came back for it.
 
     `start_ns` is its first bit, `end_ns` its last byte complete on the wire; `reply` the bytes handed to the host, and
     `reply_ns` when the last of them had been, -1 for no reply. `positions` are those the reply reported, by bus id.
     """
 
-    heard: Heard
+    heard: DecodedRequest
     start_ns: int
     end_ns: int
     reply: bytes = b""
@@ -60,11 +60,11 @@ class Frame:
         return _among(bus_id, self.heard.releases)
 
 
-class Happening(NamedTuple):
+class LoggedEvent(NamedTuple):
     """Something done to the emulator: when, what, and the bus id or number that goes with it."""
 
     at_ns: int
-    event: Event
+    event: RawEvent
     number: int
 
 
@@ -77,20 +77,20 @@ class ByteLog:
     """
 
     header: LogHeader
-    frames: tuple[Frame, ...]
-    events: tuple[Happening, ...]
+    frames: tuple[LoggedExchange, ...]
+    events: tuple[LoggedEvent, ...]
     stray_bytes: int
     bad_checksums: int
     unasked: int
     echoed: int
     lost: int
 
-    def when(self, event: Event) -> list[int]:
+    def when(self, event: RawEvent) -> list[int]:
         """Return the instants of one kind of event."""
         return [happening.at_ns for happening in self.events if happening.event is event]
 
 
-class Beyond(NamedTuple):
+class LimitExceeded(NamedTuple):
     """A goal further from the last reply than allowed; `position_raw` is -1 when there was no reply before it."""
 
     at_ns: int
@@ -106,15 +106,15 @@ def read(path: Path) -> ByteLog:
     """
     data = path.read_bytes()
     header = read_header(data, str(path))
-    decoder = _Decoder(header.baud, find_family(header.family).ear())
+    decoder = _Decoder(header.baud, find_family(header.family).sniffer())
     for record in read_records(data):
         decoder.take(record)
     return ByteLog(
         header=header,
         frames=decoder.answered(),
         events=tuple(decoder.events),
-        stray_bytes=decoder.ear.stray_bytes,
-        bad_checksums=decoder.ear.bad_checksums,
+        stray_bytes=decoder.sniffer.stray_bytes,
+        bad_checksums=decoder.sniffer.bad_checksums,
         unasked=decoder.unasked,
         echoed=decoder.echoed,
         lost=decoder.lost,
@@ -122,10 +122,10 @@ def read(path: Path) -> ByteLog:
 
 
 class _Decoder:
-    def __init__(self, baud: int, ear: Ear) -> None:
-        self.ear = ear
-        self.frames: list[Frame] = []
-        self.events: list[Happening] = []
+    def __init__(self, baud: int, sniffer: Sniffer) -> None:
+        self.sniffer = sniffer
+        self.frames: list[LoggedExchange] = []
+        self.events: list[LoggedEvent] = []
         self.unasked = self.echoed = self.lost = 0
         self._baud = baud
         # When each byte began that came since the last request ended, and what was stray and spoilt by then.
@@ -135,51 +135,51 @@ class _Decoder:
         # The host's piece that completed a frame -> the frame's number.
         self._asked: dict[int, int] = {}
 
-    def take(self, record: Record) -> None:
-        if record.kind is Kind.HOST:
+    def take(self, record: RawRecord) -> None:
+        if record.kind is RawKind.HOST:
             self._request(record)
-        elif record.kind is Kind.SERVO:
+        elif record.kind is RawKind.SERVO:
             self._reply(record)
-        elif record.kind is Kind.ECHO:
+        elif record.kind is RawKind.ECHO:
             self.echoed += len(record.data)
-        elif record.kind is Kind.LOST:
+        elif record.kind is RawKind.LOST:
             self.lost += 1
         else:
-            self.events.append(Happening(record.stamp_ns, Event(record.event), record.link))
+            self.events.append(LoggedEvent(record.stamp_ns, RawEvent(record.event), record.link))
 
-    def answered(self) -> tuple[Frame, ...]:
+    def answered(self) -> tuple[LoggedExchange, ...]:
         """Return the frames, with what their replies reported."""
         return tuple(
-            replace(frame, positions=self.ear.positions(frame.heard, frame.reply)) if frame.reply else frame
+            replace(frame, positions=self.sniffer.positions(frame.heard, frame.reply)) if frame.reply else frame
             for frame in self.frames
         )
 
-    def _request(self, record: Record) -> None:
+    def _request(self, record: RawRecord) -> None:
         if record.link != self._link:
             self._link, self._piece_ns = record.link, record.wire_ns
         done = 0
-        for index, heard in self.ear.feed(record.data):
+        for index, heard in self.sniffer.feed(record.data):
             self._note(record, done, index + 1)
             done = index + 1
             end_ns = record.wire_ns + wire_ns(done, self._baud)
             self._asked[record.link] = len(self.frames)
-            self.frames.append(Frame(heard, self._start_ns(), end_ns))
+            self.frames.append(LoggedExchange(heard, self._start_ns(), end_ns))
         self._note(record, done, len(record.data))
 
-    def _note(self, record: Record, first: int, end: int) -> None:
+    def _note(self, record: RawRecord, first: int, end: int) -> None:
         self._begun += [record.wire_ns + wire_ns(k, self._baud) for k in range(first, end)]
 
     def _start_ns(self) -> int:
         """Return when the request began that has just ended: all that came since the last one, but what is stray."""
         stray, spoilt = self._before
-        self._before = self.ear.stray_bytes, self.ear.bad_checksums
+        self._before = self.sniffer.stray_bytes, self.sniffer.bad_checksums
         begun, self._begun = self._begun, []
-        # How long one with a wrong checksum was nobody knows.
-        if self.ear.bad_checksums > spoilt:
+        # The length of a frame with a wrong checksum is unknown.
+        if self.sniffer.bad_checksums > spoilt:
             return self._piece_ns
-        return begun[min(max(self.ear.stray_bytes - stray, 0), len(begun) - 1)]
+        return begun[min(max(self.sniffer.stray_bytes - stray, 0), len(begun) - 1)]
 
-    def _reply(self, record: Record) -> None:
+    def _reply(self, record: RawRecord) -> None:
         number = self._asked.get(record.link)
         if number is None:
             self.unasked += len(record.data)
@@ -218,12 +218,12 @@ def torque_off_ns(
     return off
 
 
-def commands_beyond(log: ByteLog, limits: Mapping[int, int]) -> list[Beyond]:
+def commands_beyond(log: ByteLog, limits: Mapping[int, int]) -> list[LimitExceeded]:
     """Return the goals that are more than `limits[id]` ticks from the position the host had last been told.
 
     A servo commanded before any reply of it was handed over is listed too. Replies count once the host has them.
     """
-    found: list[Beyond] = []
+    found: list[LimitExceeded] = []
     replies = sorted(
         (frame.reply_ns, bus_id, position) for frame in log.frames for bus_id, position in frame.positions.items()
     )
@@ -237,5 +237,5 @@ def commands_beyond(log: ByteLog, limits: Mapping[int, int]) -> list[Beyond]:
         for bus_id, goal in frame.goals().items():
             position = known.get(bus_id, -1)
             if bus_id in limits and (position < 0 or abs(goal - position) > limits[bus_id]):
-                found.append(Beyond(frame.end_ns, bus_id, goal, position))
+                found.append(LimitExceeded(frame.end_ns, bus_id, goal, position))
     return found

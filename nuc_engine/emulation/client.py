@@ -41,7 +41,7 @@ class EmulatorClient:
         """Close the connection."""
         self.close()
 
-    def tell(self, command: str, **parameters: Any) -> dict[str, Any]:
+    def request(self, command: str, **parameters: Any) -> dict[str, Any]:
         """Give a command and return its answer. Raises `ControlError` when it is refused or nobody answers."""
         line = json.dumps({"command": command, **parameters}).encode() + b"\n"
         try:
@@ -64,7 +64,7 @@ class EmulatorClient:
         self._socket.close()
 
 
-def tell(path: Path, command: str, **parameters: Any) -> dict[str, Any]:
+def send_command(path: Path, command: str, **parameters: Any) -> dict[str, Any]:
     """Give one command over a connection of its own; see `EmulatorClient.tell`."""
     with EmulatorClient(path) as client:
-        return client.tell(command, **parameters)
+        return client.request(command, **parameters)

@@ -13,8 +13,8 @@ from drivers.injection import FAULT_OPTIONS, LineFaults
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg
 from nuc_engine.emulation.loop import EmulatorLoop
-from nuc_engine.emulation.rawlog import Event
-from nuc_engine.emulation.terminal import Terminal
+from nuc_engine.emulation.pseudo_terminal import PseudoTerminal
+from nuc_engine.emulation.rawlog import RawEvent
 from nuc_engine.plants.events import (
     HIGHEST_CM,
     STRONGEST_N,
@@ -29,27 +29,27 @@ from nuc_engine.plants.events import (
 )
 
 Parameters = Mapping[str, Any]
-Answer = Mapping[str, Any]
+CommandAnswer = Mapping[str, Any]
 
 _LONGEST_MS: Final = 3_600_000.0
 _LARGEST: Final = 1e12
 _HIGHEST_ID: Final = 253
-_NOTHING: Final[Answer] = {}
+_NOTHING: Final[CommandAnswer] = {}
 
 
-class Commands:
+class EmulatorCommands:
     """Does to one emulator what it is told; `obey` is what a `ControlSocket` calls."""
 
     def __init__(
         self,
         leg: Leg,
         loop: EmulatorLoop,
-        terminal: Terminal,
+        terminal: PseudoTerminal,
         now: Callable[[], int],
         losses: Callable[[], Mapping[str, int]] = dict[str, int],
     ) -> None:
         self._leg, self._loop, self._terminal, self._now, self._losses = leg, loop, terminal, now, losses
-        self._known: dict[str, tuple[Callable[[Parameters], Answer], tuple[str, ...]]] = {
+        self._known: dict[str, tuple[Callable[[Parameters], CommandAnswer], tuple[str, ...]]] = {
             "status": (self._status, ()),
             "faults": (self._faults, FAULT_OPTIONS),
             "unplug": (self._unplug, ("servo",)),
@@ -72,7 +72,7 @@ class Commands:
             "quit": (self._quit, ()),
         }
 
-    def obey(self, command: Mapping[str, Any]) -> Answer:
+    def obey(self, command: Mapping[str, Any]) -> CommandAnswer:
         """Do one command and return its answer. Raises `EmulationError` for one that can not be done."""
         parameters = dict(command)
         name = parameters.pop("command", None)
@@ -110,134 +110,134 @@ class Commands:
             **leg.counts(),
         }
 
-    def _status(self, parameters: Parameters) -> Answer:
+    def _status(self, parameters: Parameters) -> CommandAnswer:
         return self.status()
 
-    def _faults(self, parameters: Parameters) -> Answer:
+    def _faults(self, parameters: Parameters) -> CommandAnswer:
         numbers = {name: _number(parameters, name, 0.0, _LARGEST) for name in parameters}
         self._leg.set_faults(LineFaults(**numbers))
-        self._loop.event(Event.FAULTS_SET)
+        self._loop.event(RawEvent.FAULTS_SET)
         return numbers
 
-    def _unplug(self, parameters: Parameters) -> Answer:
+    def _unplug(self, parameters: Parameters) -> CommandAnswer:
         if "servo" in parameters:
             servo = self._servo(parameters)
             self._leg.emulator.unplug(servo)
-            self._loop.event(Event.SERVO_UNPLUGGED, self._leg.servos[servo].bus_id)
+            self._loop.event(RawEvent.SERVO_UNPLUGGED, self._leg.servos[servo].bus_id)
         elif self._terminal.plugged:
             self._terminal.unplug()
-            self._loop.event(Event.UNPLUGGED)
+            self._loop.event(RawEvent.UNPLUGGED)
         return _NOTHING
 
-    def _plug(self, parameters: Parameters) -> Answer:
+    def _plug(self, parameters: Parameters) -> CommandAnswer:
         if "servo" in parameters:
             servo = self._servo(parameters)
             self._leg.emulator.plug(servo)
-            self._loop.event(Event.SERVO_PLUGGED, self._leg.servos[servo].bus_id)
+            self._loop.event(RawEvent.SERVO_PLUGGED, self._leg.servos[servo].bus_id)
         elif not self._terminal.plugged:
             self._terminal.plug()
-            self._loop.event(Event.PLUGGED)
+            self._loop.event(RawEvent.PLUGGED)
         return {"terminal": self._terminal.name}
 
-    def _stick(self, parameters: Parameters) -> Answer:
+    def _stick(self, parameters: Parameters) -> CommandAnswer:
         servo = self._servo(parameters)
         self._leg.emulator.stick(servo)
-        self._loop.event(Event.STUCK, self._leg.servos[servo].bus_id)
+        self._loop.event(RawEvent.STUCK, self._leg.servos[servo].bus_id)
         return _NOTHING
 
-    def _unstick(self, parameters: Parameters) -> Answer:
+    def _unstick(self, parameters: Parameters) -> CommandAnswer:
         servo = self._servo(parameters)
         self._leg.emulator.stick(servo, stuck=False)
-        self._loop.event(Event.UNSTUCK, self._leg.servos[servo].bus_id)
+        self._loop.event(RawEvent.UNSTUCK, self._leg.servos[servo].bus_id)
         return _NOTHING
 
-    def _supply(self, parameters: Parameters) -> Answer:
+    def _supply(self, parameters: Parameters) -> CommandAnswer:
         on = _flag(parameters, "on")
         self._leg.emulator.supply(on=on)
-        self._loop.event(Event.SUPPLY_ON if on else Event.SUPPLY_OFF)
+        self._loop.event(RawEvent.SUPPLY_ON if on else RawEvent.SUPPLY_OFF)
         return _NOTHING
 
-    def _brown_out(self, parameters: Parameters) -> Answer:
+    def _brown_out(self, parameters: Parameters) -> CommandAnswer:
         servo = self._servo(parameters)
         self._leg.emulator.brown_out(servo)
-        self._loop.event(Event.BROWNED_OUT, self._leg.servos[servo].bus_id)
+        self._loop.event(RawEvent.BROWNED_OUT, self._leg.servos[servo].bus_id)
         return _NOTHING
 
-    def _babble(self, parameters: Parameters) -> Answer:
+    def _babble(self, parameters: Parameters) -> CommandAnswer:
         servo, on = self._servo(parameters), _flag(parameters, "on")
         self._leg.babble(servo, talking=on)
-        self._loop.event(Event.BABBLING if on else Event.SILENT, self._leg.servos[servo].bus_id)
+        self._loop.event(RawEvent.BABBLING if on else RawEvent.SILENT, self._leg.servos[servo].bus_id)
         return _NOTHING
 
-    def _wrong_id(self, parameters: Parameters) -> Answer:
+    def _wrong_id(self, parameters: Parameters) -> CommandAnswer:
         servo, bus_id = self._servo(parameters), _number(parameters, "id", 0, _HIGHEST_ID)
         if bus_id != int(bus_id):
             raise EmulationError(f"id is {bus_id:g}: expected a whole number")
         self._leg.emulator.answer_as(servo, int(bus_id))
-        self._loop.event(Event.WRONG_ID, self._leg.servos[servo].bus_id)
+        self._loop.event(RawEvent.WRONG_ID, self._leg.servos[servo].bus_id)
         return _NOTHING
 
-    def _trip(self, parameters: Parameters) -> Answer:
+    def _trip(self, parameters: Parameters) -> CommandAnswer:
         servo, on = self._servo(parameters), _flag(parameters, "on")
         self._leg.emulator.trip(servo, tripped=on)
-        self._loop.event(Event.TRIPPED if on else Event.RECOVERED, self._leg.servos[servo].bus_id)
+        self._loop.event(RawEvent.TRIPPED if on else RawEvent.RECOVERED, self._leg.servos[servo].bus_id)
         return _NOTHING
 
-    def _overload(self, parameters: Parameters) -> Answer:
+    def _overload(self, parameters: Parameters) -> CommandAnswer:
         limit_a = None if parameters.get("limit_a") is None else _number(parameters, "limit_a", 0.0, 1000.0)
         after_ms = 0.0 if limit_a is None else _number(parameters, "after_ms", 0.0, _LONGEST_MS)
         self._leg.emulator.set_overload(limit_a, round(after_ms * 1e6))
-        self._loop.event(Event.OVERLOAD_SET)
+        self._loop.event(RawEvent.OVERLOAD_SET)
         return _NOTHING
 
-    def _stall(self, parameters: Parameters) -> Answer:
+    def _stall(self, parameters: Parameters) -> CommandAnswer:
         self._loop.stall(round(_number(parameters, "ms", 0.0, _LONGEST_MS) * 1e6))
         return _NOTHING
 
-    def _kick(self, parameters: Parameters) -> Answer:
+    def _kick(self, parameters: Parameters) -> CommandAnswer:
         force: Any = parameters.get("force_n")
         if force is not None and (not isinstance(force, list) or len(cast(list[Any], force)) != 3):
             raise EmulationError(f"force_n is {force!r}: expected [forward, left, up] in N")
         x, y, z = (_number({"force_n": part}, "force_n", -STRONGEST_N, STRONGEST_N) for part in force or (0, 0, 0))
         duration_ns = _duration_ns(parameters) if "duration_ms" in parameters else None
         given = self._let_happen(
-            Kick(self._plant_ns(), None if force is None else (x, y, z), duration_ns), Event.KICKED
+            Kick(self._plant_ns(), None if force is None else (x, y, z), duration_ns), RawEvent.KICKED
         )
         return {name: value for name, value in event_record(given).items() if name != "kind"}
 
-    def _ground(self, parameters: Parameters) -> Answer:
-        self._let_happen(Ground(self._plant_ns(), _flag(parameters, "present")), Event.GROUND_CHANGED)
+    def _ground(self, parameters: Parameters) -> CommandAnswer:
+        self._let_happen(Ground(self._plant_ns(), _flag(parameters, "present")), RawEvent.GROUND_CHANGED)
         return _NOTHING
 
-    def _height(self, parameters: Parameters) -> Answer:
+    def _height(self, parameters: Parameters) -> CommandAnswer:
         height_cm = _number(parameters, "height_cm", -HIGHEST_CM, HIGHEST_CM)
-        self._let_happen(BaseHeight(self._plant_ns(), height_cm), Event.GROUND_CHANGED)
+        self._let_happen(BaseHeight(self._plant_ns(), height_cm), RawEvent.GROUND_CHANGED)
         return _NOTHING
 
-    def _load(self, parameters: Parameters) -> Answer:
+    def _load(self, parameters: Parameters) -> CommandAnswer:
         down_n = _number(parameters, "down_n", -STRONGEST_N, STRONGEST_N)
-        self._let_happen(Load(self._plant_ns(), down_n, _duration_ns(parameters)), Event.LOADED)
+        self._let_happen(Load(self._plant_ns(), down_n, _duration_ns(parameters)), RawEvent.LOADED)
         return _NOTHING
 
-    def _disconnect(self, parameters: Parameters) -> Answer:
+    def _disconnect(self, parameters: Parameters) -> CommandAnswer:
         joint = parameters.get("joint")
         if not isinstance(joint, str):
             raise EmulationError(f"joint is {joint!r}: expected the name of a joint")
-        self._let_happen(Disconnect(self._plant_ns(), joint, _duration_ns(parameters)), Event.TAKEN_APART)
+        self._let_happen(Disconnect(self._plant_ns(), joint, _duration_ns(parameters)), RawEvent.TAKEN_APART)
         return _NOTHING
 
-    def _reconnect(self, parameters: Parameters) -> Answer:
-        self._let_happen(Reconnect(self._plant_ns(), _duration_ns(parameters)), Event.PUT_TOGETHER)
+    def _reconnect(self, parameters: Parameters) -> CommandAnswer:
+        self._let_happen(Reconnect(self._plant_ns(), _duration_ns(parameters)), RawEvent.PUT_TOGETHER)
         return _NOTHING
 
-    def _quit(self, parameters: Parameters) -> Answer:
+    def _quit(self, parameters: Parameters) -> CommandAnswer:
         self._loop.stop()
         return _NOTHING
 
     def _plant_ns(self) -> int:
         return self._now() - self._leg.start_ns
 
-    def _let_happen(self, event: PlantEvent, note: Event) -> PlantEvent:
+    def _let_happen(self, event: PlantEvent, note: RawEvent) -> PlantEvent:
         """Let something happen to the leg, note it, and return it with what the seed decides."""
         given = self._leg.plant.schedule(event)
         self._loop.event(note)

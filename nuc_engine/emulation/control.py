@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from nuc_engine.emulation.errors import EmulationError
 
-Answer = Mapping[str, Any]
-Obey = Callable[[Mapping[str, Any]], Answer]
+CommandAnswer = Mapping[str, Any]
+Obey = Callable[[Mapping[str, Any]], CommandAnswer]
 
 _LONGEST_LINE: Final = 65_536
 _MOST_CLIENTS: Final = 16
@@ -102,7 +102,7 @@ class _Client:
         self._connection.close()
 
 
-def _answer(line: bytes, obey: Obey) -> Answer:
+def _answer(line: bytes, obey: Obey) -> CommandAnswer:
     try:
         command = json.loads(line)
         if not isinstance(command, dict):

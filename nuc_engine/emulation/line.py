@@ -14,7 +14,7 @@ UNASKED = 0xFFFF_FFFF
 ECHOED = 0xFFFF_FFFE
 """Stands for the request of the host's own bytes, come back."""
 
-Message = tuple[int, bytes, int]
+LineMessage = tuple[int, bytes, int]
 """Due instant (ns, when the last byte is complete), bytes, number of the request they answer."""
 
 
@@ -34,7 +34,7 @@ class ReplyLine(PacedLine):
         self.noise = self._echoing = False
         self.start_ns = start_ns
         self._bytewise = bytewise
-        self._queue: deque[Message] = deque()
+        self._queue: deque[LineMessage] = deque()
 
     @property
     def due_ns(self) -> int:
@@ -62,13 +62,13 @@ class ReplyLine(PacedLine):
         self._echoing = False
         return heard
 
-    def take(self) -> Message:
+    def take(self) -> LineMessage:
         """Return the next message; there must be one."""
         return self._queue.popleft()
 
     def _recall(self, now_ns: int) -> Underway:
         now_ns += self.start_ns
-        kept: deque[Message] = deque()
+        kept: deque[LineMessage] = deque()
         back: Underway = []
         for due_ns, data, request in self._queue:
             begin_ns = due_ns - wire_ns(len(data), self._baud)
@@ -99,7 +99,7 @@ class HeldReplyLine(ReplyLine):
         super().__init__(baud, start_ns, bytewise=True)
         self._timer = LatencyTimer(self, period_ns)
         # Messages the host is given now, and of each byte in the adapter whose answer it is.
-        self._given: deque[Message] = deque()
+        self._given: deque[LineMessage] = deque()
         self._whose: deque[int] = deque()
         self._due_ns: int | None = None
 
@@ -130,7 +130,7 @@ class HeldReplyLine(ReplyLine):
         """Return when `expected` more bytes will have reached the adapter."""
         return self._queue[expected - 1][0] if expected <= len(self._queue) else NEVER
 
-    def take(self) -> Message:
+    def take(self) -> LineMessage:
         """Return the next message; there must be one."""
         if not self._given:
             due_ns = self.due_ns

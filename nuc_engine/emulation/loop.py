@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from drivers.family import Ear
+from drivers.family import Sniffer
 from drivers.port import NEVER, wire_ns
 from drivers.servo import ServoPlant
+from nuc_engine.emulation.delays import DelayStatistics
 from nuc_engine.emulation.line import ECHOED, ReplyLine
-from nuc_engine.emulation.rawlog import LONGEST, Event, Kind, RawLog, pieces
-from nuc_engine.emulation.stretch import Lateness
+from nuc_engine.emulation.rawlog import LONGEST, RawEvent, RawKind, RawLog, pieces
 
 SPIN_NS: Final = 50_000
 """The clock is watched this long before a reply is due: sleeping ends some 10 us late, and not always the same."""
@@ -28,7 +28,7 @@ CHUNK_NS: Final = 1_000_000
 the host says is heard so much at a time, so that the plant is no further ahead of the clock."""
 
 BEHIND_NS: Final = 5_000_000
-"""A plant that is further behind the clock than this is called late: physics has not kept up, or nobody let it run."""
+"""A plant that is further behind the clock than this is called late: the physics is too slow, or was not run."""
 
 LATE_NS: Final = 100_000
 """A reply later than this is counted as late."""
@@ -43,7 +43,7 @@ _READ: Final = 1024
 _MOST_IN_ONE_GO: Final = 32
 
 
-class Wait(Protocol):
+class WaitCall(Protocol):
     """Waits."""
 
     def __call__(self, deadline_ns: int, descriptors: Sequence[int], /) -> Sequence[int]:
@@ -51,7 +51,7 @@ class Wait(Protocol):
         ...
 
 
-class Emulator(Protocol):
+class RequestHandler(Protocol):
     """What hears requests and answers them into a `ReplyLine`."""
 
     def receive(self, data: bytes, now_ns: int) -> None:
@@ -64,7 +64,7 @@ class Emulator(Protocol):
 
 
 class Tty(Protocol):
-    """The servos' end of the terminal, see `nuc_engine.emulation.terminal`."""
+    """The servos' end of the terminal, see `nuc_engine.emulation.pseudo_terminal`."""
 
     def fileno(self) -> int:
         """Return its descriptor, -1 while there is none."""
@@ -79,7 +79,7 @@ class Tty(Protocol):
         ...
 
 
-class Visitor(Protocol):
+class DescriptorHandler(Protocol):
     """Others who may have something to say: the control socket."""
 
     def filenos(self) -> Sequence[int]:
@@ -91,7 +91,7 @@ class Visitor(Protocol):
         ...
 
 
-class Nobody:
+class NoHandler:
     """No control socket."""
 
     def filenos(self) -> Sequence[int]:
@@ -114,7 +114,7 @@ class EmulatorLoop:
 
     def __init__(
         self,
-        emulator: Emulator,
+        emulator: RequestHandler,
         plant: ServoPlant,
         tty: Tty,
         line: ReplyLine,
@@ -122,18 +122,18 @@ class EmulatorLoop:
         baud: int,
         start_ns: int,
         now: Callable[[], int],
-        wait: Wait,
-        ear: Ear | None = None,
+        wait: WaitCall,
+        ear: Sniffer | None = None,
         log: RawLog | None = None,
     ) -> None:
         """Start with plant time 0 at `start_ns` of the clock."""
         self.exchanges = 0
         self.lost = 0
         self.stopped = False
-        self.visitor: Visitor = Nobody()
+        self.visitor: DescriptorHandler = NoHandler()
         self.chores: Callable[[int], None] = _nothing
-        self.replies = Lateness(LATE_NS)
-        self.plant_behind = Lateness(BEHIND_NS)
+        self.replies = DelayStatistics(LATE_NS)
+        self.plant_behind = DelayStatistics(BEHIND_NS)
         self._emulator, self._plant, self._tty, self._line = emulator, plant, tty, line
         self._start_ns, self._now, self._wait = start_ns, now, wait
         self._ear, self._log = ear, log
@@ -161,13 +161,13 @@ class EmulatorLoop:
     def stall(self, duration_ns: int) -> None:
         """Let no byte in or out for this long; the plant goes on."""
         self._stall_ns = self._now() + duration_ns
-        self.event(Event.STALLED, duration_ns // 1_000_000)
+        self.event(RawEvent.STALLED, duration_ns // 1_000_000)
 
-    def event(self, event: Event, number: int = 0) -> None:
+    def event(self, event: RawEvent, number: int = 0) -> None:
         """Put what was done to the emulator into the byte log."""
         if self._log is not None:
             now_ns = self._now()
-            self._log.put(Kind.EVENT, number, now_ns, now_ns, b"", event)
+            self._log.put(RawKind.EVENT, number, now_ns, now_ns, b"", event)
 
     def turn(self) -> None:
         """Wait for the next thing and do it."""
@@ -229,7 +229,7 @@ class EmulatorLoop:
         if self._log is not None:
             for offset in range(0, len(piece), LONGEST):
                 part = piece[offset : offset + LONGEST]
-                self._log.put(Kind.HOST, number, self._heard_ns, start_ns + wire_ns(offset, self._baud), part)
+                self._log.put(RawKind.HOST, number, self._heard_ns, start_ns + wire_ns(offset, self._baud), part)
         self._use_time(now_ns)
 
     def _next_piece(self) -> bytes:
@@ -262,11 +262,11 @@ class EmulatorLoop:
         if taken < len(data):
             self.lost += 1
         if self._log is not None:
-            kind = Kind.ECHO if request == ECHOED else Kind.SERVO
+            kind = RawKind.ECHO if request == ECHOED else RawKind.SERVO
             for piece in pieces(data[:taken]):
                 self._log.put(kind, request, stamp_ns, wire_ns_, piece)
             for piece in pieces(data[taken:]):
-                self._log.put(Kind.LOST, request, stamp_ns, wire_ns_, piece)
+                self._log.put(RawKind.LOST, request, stamp_ns, wire_ns_, piece)
 
     def _rest(self, now_ns: int) -> None:
         """Let the plant catch up, a chunk at a time, and do what can wait."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from nuc_engine.emulation.commands import Commands
+from nuc_engine.emulation.commands import EmulatorCommands
 from nuc_engine.emulation.control import ControlSocket
 from nuc_engine.emulation.leg import Leg
-from nuc_engine.emulation.loop import EmulatorLoop, Wait
+from nuc_engine.emulation.loop import EmulatorLoop, WaitCall
+from nuc_engine.emulation.pseudo_terminal import PseudoTerminal
 from nuc_engine.emulation.rawlog import LogHeader, RawLog
-from nuc_engine.emulation.terminal import Terminal
 from nuc_engine.recording.logs import NUMBER, TextLog
 
 _REPORT_NS: Final = 1_000_000_000
@@ -23,7 +23,7 @@ _ROW: Final = "%d" + f" {NUMBER}" * 4 + "\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class EmulatorPaths:
     """Where things are in the file system: the terminal's name, and what else is wanted."""
 
     pty: Path
@@ -33,7 +33,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class LoopStatistics:
     """What the last second or so was like."""
 
     exchanges_per_s: float
@@ -50,10 +50,10 @@ class EmulatorProcess:
     def __init__(
         self,
         leg: Leg,
-        places: Places,
+        places: EmulatorPaths,
         now: Callable[[], int],
-        wait: Wait,
-        report: Callable[[Sight], None] | None = None,
+        wait: WaitCall,
+        report: Callable[[LoopStatistics], None] | None = None,
     ) -> None:
         """Open everything and let plant time begin; nothing is served before `run`, which should follow at once.
 
@@ -66,7 +66,7 @@ class EmulatorProcess:
         self._reported_ns = self._reported = 0
         with ExitStack() as opened:
             self.leg = leg
-            self.terminal = Terminal(places.pty)
+            self.terminal = PseudoTerminal(places.pty)
             opened.callback(self.terminal.unplug)
             leg.begin(now())
             self._log = self._open_log(opened, places.byte_log)
@@ -80,10 +80,10 @@ class EmulatorProcess:
                 start_ns=leg.start_ns,
                 now=now,
                 wait=wait,
-                ear=leg.family.ear(),
+                ear=leg.family.sniffer(),
                 log=self._log,
             )
-            self.commands = Commands(leg, self.loop, self.terminal, now, self.losses)
+            self.commands = EmulatorCommands(leg, self.loop, self.terminal, now, self.losses)
             self.loop.chores = self._do_chores
             if places.control is not None:
                 self.loop.visitor = visitor = ControlSocket(places.control, self.commands.obey)
@@ -145,11 +145,11 @@ class EmulatorProcess:
         lost = {} if self._log is None else {"byte_log": self._log.lost}
         return lost if self._record is None else {**lost, "record": self._record.lost}
 
-    def _sight(self, now_ns: int) -> Sight:
+    def _sight(self, now_ns: int) -> LoopStatistics:
         loop = self.loop
         rate = (loop.replies.count - self._reported) / ((now_ns - self._reported_ns) * 1e-9)
         self._reported_ns, self._reported = now_ns, loop.replies.count
-        return Sight(
+        return LoopStatistics(
             exchanges_per_s=rate,
             reply_p99_us=loop.replies.quantiles_ns(0.99)[0] / 1000,
             reply_max_us=loop.replies.max_ns / 1000,

@@ -32,22 +32,22 @@ RECORD: Final = struct.Struct("<BBHIqq8s")
 
 _ID_BYTES: Final = 32
 _PIECES: Final = 512
-"""Records kept when nobody comes to flush them."""
+"""Records kept in memory at most, until they are flushed."""
 
 
-class Kind(IntEnum):
+class RawKind(IntEnum):
     """Whose bytes a record holds."""
 
     HOST = 1
     SERVO = 2
     LOST = 3
-    """A servo's bytes that nobody could take: unplugged, or nobody reading."""
+    """A servo's bytes that could not be delivered: unplugged, or the host does not read."""
     EVENT = 4
     ECHO = 5
     """The host's own bytes, come back."""
 
 
-class Event(IntEnum):
+class RawEvent(IntEnum):
     """What was done to the emulator; `link` is the servo's bus id, or a number that goes with the event."""
 
     UNPLUGGED = 1
@@ -86,10 +86,10 @@ class LogHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RawRecord:
     """One record; see the module."""
 
-    kind: Kind
+    kind: RawKind
     event: int
     link: int
     stamp_ns: int
@@ -116,7 +116,7 @@ class RawLog:
         names = header.family.encode(), header.name.encode()
         self._file.write(HEADER.pack(MAGIC, VERSION, 0, header.baud, header.start_ns, ids, *names))
 
-    def put(self, kind: Kind, link: int, stamp_ns: int, wire_ns: int, data: bytes, event: int = 0) -> None:
+    def put(self, kind: RawKind, link: int, stamp_ns: int, wire_ns: int, data: bytes, event: int = 0) -> None:
         """Add a record; `data` longer than eight bytes is cut (see `pieces`)."""
         if self._filled == len(self._buffer):
             self.flush()
@@ -166,14 +166,14 @@ def _text(raw: bytes) -> str:
     return raw.rstrip(b"\0").decode(errors="replace")
 
 
-def read_records(data: bytes, first: int = 0) -> Iterator[Record]:
+def read_records(data: bytes, first: int = 0) -> Iterator[RawRecord]:
     """Yield the whole records of a byte log's content from number `first` on; half a record at the end is no record."""
     whole = (len(data) - HEADER.size) // RECORD.size
     for number in range(first, whole):
         kind, length, event, link, stamp_ns, wire_ns, piece = RECORD.unpack_from(
             data, HEADER.size + number * RECORD.size
         )
-        yield Record(Kind(kind), event, link, stamp_ns, wire_ns, piece[:length])
+        yield RawRecord(RawKind(kind), event, link, stamp_ns, wire_ns, piece[:length])
 
 
 def pieces(data: bytes) -> Sequence[bytes]:

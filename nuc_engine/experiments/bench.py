@@ -10,8 +10,8 @@ from pathlib import Path
 
 from drivers.factory import is_emulated
 from nuc_engine.client import Client
-from nuc_engine.daemon.emulated import emulator_words, line_url
-from nuc_engine.emulation.client import tell
+from nuc_engine.daemon.emulated import emulator_args, line_url
+from nuc_engine.emulation.client import send_command
 from nuc_engine.experiments.live import Deed, Wait, await_ready, free, wait_until
 from nuc_engine.experiments.protocol import BoutPlan
 from nuc_engine.experiments.trials import Aborted
@@ -74,7 +74,7 @@ class OwnDaemon:
     def _emulate(self, plan: BoutPlan, repetition: int) -> None:
         if unknown := sorted(set(plan.plant) - {HEIGHT}):
             raise Aborted(f"{plan.label}: {', '.join(unknown)} can not be changed on a leg that runs in real time")
-        words = emulator_words(self._bus, plan.config, self._folder / "leg", repetition)
+        words = emulator_args(self._bus, plan.config, self._folder / "leg", repetition)
         child = self._start(*words, "--control", str(self.control))
         ready = wait_until(
             lambda: self.control.exists() and (self._folder / "leg").exists(), self._wait, lambda: child.poll() is None
@@ -82,7 +82,7 @@ class OwnDaemon:
         if not ready:
             raise Aborted(f"{plan.label}: the emulated leg did not begin\n{self._said()}")
         if HEIGHT in plan.plant:
-            tell(self.control, "height", height_cm=plan.plant[HEIGHT])
+            send_command(self.control, "height", height_cm=plan.plant[HEIGHT])
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         with (self._folder / "said").open("ab") as said:
@@ -139,7 +139,7 @@ class EmulatedHand:
         parameters.pop("at_ns")
         if "duration_ns" in parameters:
             parameters["duration_ms"] = parameters.pop("duration_ns") / 1e6
-        tell(self._daemon.control, kind, **parameters)
+        send_command(self._daemon.control, kind, **parameters)
         self._did.append(deed)
 
     def done(self, deed: Deed) -> bool:

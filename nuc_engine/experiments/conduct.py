@@ -9,11 +9,11 @@ from pathlib import Path
 
 from nuc_engine.batch.pool import Workers
 from nuc_engine.bout.run import BoutRefused, prepare_bout
-from nuc_engine.experiments.course import Collected, Count, Done, file_stem, run_rows
+from nuc_engine.experiments.course import Collected, FinishedCallback, RunCounter, file_stem, run_rows
 from nuc_engine.experiments.edits import check_edits
-from nuc_engine.experiments.live import Hand, Stage, Wait, collect_live
+from nuc_engine.experiments.live import BoutRunner, Operator, Wait, collect_live
 from nuc_engine.experiments.probes import Probed, evidence, run_probes
-from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row, Trial
+from nuc_engine.experiments.protocol import BoutPlan, Experiment, TableRow, Trial
 from nuc_engine.experiments.sources import find_sources
 from nuc_engine.experiments.verdict import Figure, RowVerdict, Verdict, in_need_of_reasons, judge_rows
 
@@ -56,7 +56,7 @@ def judge_all(
     *,
     workers: Workers,
     keep: Path | None = None,
-    done: Done | None = None,
+    done: FinishedCallback | None = None,
 ) -> list[Judged]:
     """Run and judge all rows of some experiments; `add_evidence` comes after it.
 
@@ -66,7 +66,7 @@ def judge_all(
     owners = [(experiment, row) for experiment in experiments for row in experiment.rows]
     folders = {id(row): keep and keep / owner.name / "bouts" / file_stem(row.name) for owner, row in owners}
 
-    def place(row: Row, seed: int, control: bool) -> Path | None:
+    def place(row: TableRow, seed: int, control: bool) -> Path | None:
         folder = folders[id(row)]
         return None if folder is None else folder / f"{seed}{'-control' if control else ''}"
 
@@ -82,7 +82,7 @@ def judge_all(
     return found
 
 
-def add_evidence(judged: Sequence[Judged], *, workers: Workers, done: Done | None = None) -> list[Judged]:
+def add_evidence(judged: Sequence[Judged], *, workers: Workers, done: FinishedCallback | None = None) -> list[Judged]:
     """Run the probes of rows that came out otherwise, or as seen by these seeds only. Raises ItemFailed."""
     asked = [
         (k, row.name, probe, each.verdict.seed)
@@ -119,8 +119,8 @@ def conduct_live(
     first: int,
     *,
     bus: str,
-    stage: Stage,
-    hand: Hand,
+    stage: BoutRunner,
+    hand: Operator,
     wait: Wait,
     target: Path,
     data: Path,
@@ -150,7 +150,9 @@ def conduct_live(
     return Judged(experiment, _with_figures(verdict, drawn), tuple(collected))
 
 
-def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: Done | None = None) -> list[Judged]:
+def draw_all(
+    judged: Sequence[Judged], target: Path, *, workers: Workers, done: FinishedCallback | None = None
+) -> list[Judged]:
     """Draw each row into a folder of its experiment's name in `target`, and name the figures in the verdicts.
 
     What is drawn is a representative repetition, which is run once more for it, the row's picture over all, and what
@@ -159,7 +161,7 @@ def draw_all(judged: Sequence[Judged], target: Path, *, workers: Workers, done: 
     tasks = [task for each in judged for task in _drawings(each, target / each.experiment.name)]
     # The longest first, so that no core is left alone with one at the end.
     tasks.sort(key=lambda task: -task.duration_s)
-    count = Count(done)
+    count = RunCounter(done)
     count.expect([task.duration_s for task in tasks])
     drawn: dict[tuple[str, str, str], tuple[Figure, ...]] = {}
     for index, figures in workers.run(_draw, [task.draw for task in tasks]):

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nuc_engine.batch.pool import Workers
-from nuc_engine.experiments.protocol import NOT_VALID, Row, Trial
+from nuc_engine.experiments.protocol import NOT_VALID, TableRow, Trial
 from nuc_engine.experiments.sharing import Bundle, Shared, bundles
 from nuc_engine.experiments.trials import Task, run_task
 
-Keep = Callable[[Row, int, bool], Path | None]
+Keep = Callable[[TableRow, int, bool], Path | None]
 """Row, seed and whether it is the control -> where the bouts of a repetition are kept, None for nowhere."""
 
-Done = Callable[[int, int, float], None]
+FinishedCallback = Callable[[int, int, float], None]
 """Told how many repetitions are finished, of how many in all, and what share of the simulated time these are.
 
 The whole grows when some are not valid.
@@ -23,10 +23,10 @@ The whole grows when some are not valid.
 
 
 @dataclass(slots=True)
-class Count:
+class RunCounter:
     """Counts what is finished, by number and by simulated time, and tells it."""
 
-    done: Done | None
+    done: FinishedCallback | None
     finished: int = 0
     total: int = 0
     finished_s: float = 0.0
@@ -49,7 +49,7 @@ class Count:
 class Collected:
     """The repetitions of one row so far, by seed; `seed` is the first of them."""
 
-    row: Row
+    row: TableRow
     trials: dict[int, Trial] = field(default_factory=dict[int, Trial])
     control: dict[int, Trial] = field(default_factory=dict[int, Trial])
     seed: int = 0
@@ -68,19 +68,19 @@ def file_stem(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") or "row"
 
 
-def nowhere(row: Row, seed: int, control: bool) -> None:
+def nowhere(row: TableRow, seed: int, control: bool) -> None:
     """Keep no bout."""
     del row, seed, control
 
 
 def run_rows(
-    rows: Sequence[Row],
+    rows: Sequence[TableRow],
     repetitions: int,
     seeds: Sequence[int],
     *,
     workers: Workers,
     keep: Keep = nowhere,
-    done: Done | None = None,
+    done: FinishedCallback | None = None,
 ) -> list[Collected]:
     """Run so many valid repetitions of every row, and its control with the same seeds; `seeds` are the rows' first.
 
@@ -88,7 +88,7 @@ def run_rows(
     could not start, or could not be judged, by a fault of the row or of this program.
     """
     found = [Collected(row, seed=seed) for row, seed in zip(rows, seeds, strict=True)]
-    count = Count(done)
+    count = RunCounter(done)
     tasks = _first(found, repetitions, keep)
     while tasks:
         together = _together([task for _, task in tasks])
@@ -140,5 +140,5 @@ def _first(found: Sequence[Collected], repetitions: int, keep: Keep) -> list[tup
     return tasks
 
 
-def _task(row: Row, seed: int, control: bool, keep: Keep) -> Task:
+def _task(row: TableRow, seed: int, control: bool, keep: Keep) -> Task:
     return Task(row, seed, control, keep(row, seed, control))

@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import UndefinedError
 
-from nuc_engine.experiments.protocol import Row
+from nuc_engine.experiments.protocol import TableRow
 from nuc_engine.experiments.templates import filled
 from nuc_engine.experiments.verdict import RowVerdict, Verdict, other_runs, together
 
@@ -29,7 +29,7 @@ def _caveats() -> Sequence[Mapping[str, Any]]:
     return tomllib.loads((_FOLDER / "caveats.toml").read_text(encoding="utf-8"))["caveats"]
 
 
-def fill_text(source: str, row: Row, seen: RowVerdict, verdict: Verdict) -> str:
+def fill_text(source: str, row: TableRow, seen: RowVerdict, verdict: Verdict) -> str:
     """Return a text of a row with its numbers; a sentence in its place where what it quotes was not measured."""
     evidence = {one.name: {level.label: level.numbers for level in one.levels} for one in seen.evidence}
     try:

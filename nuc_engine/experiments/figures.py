@@ -24,7 +24,7 @@ from nuc_engine.analysis.series import Span
 from nuc_engine.batch.scratch import scratch_folder
 from nuc_engine.bout.run import prepare_bout
 from nuc_engine.experiments.course import file_stem
-from nuc_engine.experiments.protocol import BoutPlan, Row, Trial, Window
+from nuc_engine.experiments.protocol import BoutPlan, JudgedWindow, TableRow, Trial
 from nuc_engine.experiments.trials import run_again
 from nuc_engine.experiments.verdict import Figure
 from nuc_engine.figures.canvas import draw_lanes, house_style, mark_times, new_figure, say_empty, shade
@@ -59,7 +59,7 @@ _TOP, _FRONT = (0, 1), (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DrawnBout:
     """One bout to draw: its data, when it was kicked and otherwise disturbed, and what its windows were called."""
 
     plan: BoutPlan
@@ -72,7 +72,7 @@ class Shown:
 class DrawTask:
     """A repetition to run once more and to draw into a folder; `trial` is what came of it."""
 
-    row: Row
+    row: TableRow
     trial: Trial
     folder: Path
 
@@ -85,10 +85,10 @@ def draw_task(task: DrawTask) -> tuple[Figure, ...]:
         return draw_trial(task.row, task.trial, folders, task.folder)
 
 
-def draw_trial(row: Row, trial: Trial, data: Mapping[str, Path], folder: Path) -> tuple[Figure, ...]:
+def draw_trial(row: TableRow, trial: Trial, data: Mapping[str, Path], folder: Path) -> tuple[Figure, ...]:
     """Draw bouts, whose data directories are given by label, into `folder`; return the figures, named after the row."""
     shown = [
-        Shown(
+        DrawnBout(
             plan,
             load_bout(data[plan.label]),
             events_of_plan(plan, trial.kicked_s.get(plan.label, ())),
@@ -113,7 +113,7 @@ def events_of_plan(plan: BoutPlan, kicks_s: Sequence[float]) -> tuple[tuple[floa
     return tuple((event.at_ns / _NS, event_text(event)) for event in in_order(events))
 
 
-def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figure, ...]:
+def draw_picture(row: TableRow, trials: Sequence[Trial], folder: Path) -> tuple[Figure, ...]:
     """Draw what the row shows over all its repetitions, if it has such a picture, into `folder`."""
     whole = [trial for trial in trials if trial.state in ("as seen", "otherwise")]
     if row.picture is None or not whole:
@@ -127,7 +127,7 @@ def draw_picture(row: Row, trials: Sequence[Trial], folder: Path) -> tuple[Figur
     return (Figure(path.name, f"All {len(whole)} valid repetitions of {row.name}."),)
 
 
-def angle_figure(shown: Shown) -> Drawing:
+def angle_figure(shown: DrawnBout) -> Drawing:
     """Return one bout over time: each joint's angle, and which thorax-coxa action is in force (as figure 7-22)."""
     bout, span = shown.bout, _span(shown, LONGEST_S)
     joints = [joint for joint in bout.joints if joint.angle is not None and joint.states]
@@ -157,7 +157,7 @@ def angle_figure(shown: Shown) -> Drawing:
     return figure
 
 
-def comparison_figure(shown: Sequence[Shown]) -> Drawing:
+def comparison_figure(shown: Sequence[DrawnBout]) -> Drawing:
     """Return one panel per bout of a repetition: the angles of its joints, the end of long bouts only."""
     figure = new_figure(WIDE_IN, 0.7 + 1.3 * len(shown))
     panels: list[Axes] = list(figure.subplots(len(shown), 1, squeeze=False)[:, 0])
@@ -174,7 +174,7 @@ def comparison_figure(shown: Sequence[Shown]) -> Drawing:
     return figure
 
 
-def path_figure(shown: Sequence[Shown]) -> Drawing:
+def path_figure(shown: Sequence[DrawnBout]) -> Drawing:
     """Return the last cycles of each window, of each bout's last one where there are several bouts (as figure 7-23).
 
     Above the foot's path with the joints' actions, below the joint angles with stance shaded.
@@ -205,7 +205,7 @@ def path_figure(shown: Sequence[Shown]) -> Drawing:
     return figure
 
 
-def last_cycles(bout: Bout, window: Window) -> Span:
+def last_cycles(bout: Bout, window: JudgedWindow) -> Span:
     """Return the window's last cycles, by the minima of the joint that moves most; without cycles its last 4 s."""
     end = min(window.end_s, bout.end_s)
     begin = min(window.begin_s, end)
@@ -220,7 +220,7 @@ def last_cycles(bout: Bout, window: Window) -> Span:
     return max(begin, end - CYCLES * float(np.median(np.diff(lows)))), end
 
 
-def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
+def angle_caption(row: TableRow, trial: Trial, shown: Sequence[DrawnBout]) -> str:
     """Return what to see in the figure of the joint angles."""
     windows = "; ".join(
         f"{each.plan.label + ', ' if len(shown) > 1 else ''}{w.name} {w.begin_s:g} to {w.end_s:g} s:"
@@ -240,7 +240,7 @@ def angle_caption(row: Row, trial: Trial, shown: Sequence[Shown]) -> str:
     )
 
 
-def path_caption(shown: Sequence[Shown]) -> str:
+def path_caption(shown: Sequence[DrawnBout]) -> str:
     """Return what to see in the figure of the foot paths."""
     what = "each bout's last window" if len(shown) > 1 else "each window"
     count = len(shown) if len(shown) > 1 else len(shown[0].plan.windows)
@@ -253,7 +253,7 @@ def path_caption(shown: Sequence[Shown]) -> str:
     )
 
 
-def _span(shown: Shown, longest_s: float) -> Span:
+def _span(shown: DrawnBout, longest_s: float) -> Span:
     end = shown.bout.end_s or 1.0
     return (0.0, end) if end <= longest_s else (end - PART_S, end)
 
@@ -280,7 +280,7 @@ def _short(joint: JointInfo) -> str:
     return joint.role or joint.name
 
 
-def _marks(axes: Axes, shown: Shown, span: Span, *, top: bool = True) -> None:
+def _marks(axes: Axes, shown: DrawnBout, span: Span, *, top: bool = True) -> None:
     """Shade every other window, and mark changesets and what was done to the leg; `top`: with triangles."""
     for window in shown.plan.windows[1::2]:
         begin, end = max(window.begin_s, span[0]), min(window.end_s, span[1])
@@ -304,7 +304,7 @@ def _marks(axes: Axes, shown: Shown, span: Span, *, top: bool = True) -> None:
             )
 
 
-def _name_windows(axes: Axes, shown: Shown, span: Span) -> None:
+def _name_windows(axes: Axes, shown: DrawnBout, span: Span) -> None:
     for window in shown.plan.windows:
         left, right = max(window.begin_s, span[0]), min(window.end_s, span[1])
         if left < right:
@@ -329,7 +329,7 @@ def _headed(name: str, kind: str, between: str = "\n") -> str:
     return name if what in ("", name) else f"{name}{between}{what}"
 
 
-def _name_events(axes: Axes, shown: Shown, span: Span) -> None:
+def _name_events(axes: Axes, shown: DrawnBout, span: Span) -> None:
     """Name what was done by hand where there is room: each kind of it once, then as often as there is."""
     length = span[1] - span[0]
     events = [(time, name) for time, name in shown.events_s if span[0] <= time <= span[1]]
@@ -353,7 +353,7 @@ def _name_events(axes: Axes, shown: Shown, span: Span) -> None:
         )
 
 
-def _path(axes: Axes, shown: Shown, window: Window, title: str) -> None:
+def _path(axes: Axes, shown: DrawnBout, window: JudgedWindow, title: str) -> None:
     span = last_cycles(shown.bout, window)
     foot = shown.bout.between(*span).foot_from_angles()
     view = _TOP

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.experiments.course import Collected
-from nuc_engine.experiments.protocol import BoutPlan, Observation, Row, Trial
+from nuc_engine.experiments.protocol import BoutPlan, Observation, TableRow, Trial
 from nuc_engine.experiments.trials import Aborted, observe, trial_of
 from nuc_engine.machine.locations import find_script
 from nuc_engine.plants.events import Kick, PlantEvent, in_order, kind_of
@@ -51,7 +51,7 @@ class Deed:
         return self.event.at_ns / _NS
 
 
-class Hand(Protocol):
+class Operator(Protocol):
     """Whoever does by hand what is to be done to the leg. Only `prepare` may take its time."""
 
     def prepare(self, plan: BoutPlan, repetition: int) -> None:
@@ -71,7 +71,7 @@ class Hand(Protocol):
         ...
 
 
-class Stage(Protocol):
+class BoutRunner(Protocol):
     """Where bouts are done: begins one, and puts its data directory where it is to be."""
 
     def begin(self, plan: BoutPlan, repetition: int) -> Client:
@@ -92,7 +92,14 @@ class LiveTrial:
 
 
 def run_live(
-    row: Row, repetition: int, stage: Stage, hand: Hand, wait: Wait, folder: Path, *, control: bool = False
+    row: TableRow,
+    repetition: int,
+    stage: BoutRunner,
+    hand: Operator,
+    wait: Wait,
+    folder: Path,
+    *,
+    control: bool = False,
 ) -> LiveTrial:
     """Do one repetition of a row, or of its control, and judge it; data go to `folder`/label where that can be.
 
@@ -113,7 +120,7 @@ def run_live(
 
 
 def do_bout(
-    plan: BoutPlan, repetition: int, stage: Stage, hand: Hand, wait: Wait, place: Path
+    plan: BoutPlan, repetition: int, stage: BoutRunner, hand: Operator, wait: Wait, place: Path
 ) -> tuple[Path, tuple[float, ...]]:
     """Do one bout; return its data directory and when the leg was kicked because it was offered.
 
@@ -169,7 +176,7 @@ def _hand_over(client: Client, plan: BoutPlan, script: HdsoScript) -> None:
 class _Beside:
     """What is to be done to the leg during one bout: what is due, what has been done, and what has not."""
 
-    def __init__(self, deeds: deque[Deed], hand: Hand) -> None:
+    def __init__(self, deeds: deque[Deed], hand: Operator) -> None:
         self._deeds, self._hand = deeds, hand
         self._begun: Deed | None = None
         self._seen: Any = None
@@ -314,7 +321,7 @@ def wait_until(condition: Callable[[], bool], wait: Wait, alive: Callable[[], bo
 
 
 def collect_live(
-    row: Row, repetitions: int, first: int, stage: Stage, hand: Hand, wait: Wait, folder: Path
+    row: TableRow, repetitions: int, first: int, stage: BoutRunner, hand: Operator, wait: Wait, folder: Path
 ) -> tuple[Collected, list[LiveTrial]]:
     """Do the repetitions of a row and of its control, one after the other; numbers count from `first`.
 

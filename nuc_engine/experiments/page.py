@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nuc_engine.batch.criterion import LEVEL
 from nuc_engine.experiments.explain import caveat_of, fill_text
-from nuc_engine.experiments.protocol import Again, Experiment, Probe, Row
+from nuc_engine.experiments.protocol import Again, Experiment, Probe, TableRow
 from nuc_engine.experiments.record import RecordError, read_verdict, write_verdict
 from nuc_engine.experiments.templates import environment, measured
 from nuc_engine.experiments.verdict import (
@@ -40,7 +40,7 @@ _SHARED = {"level": f"{100 * LEVEL:.0f} %", "enough": f"{100 * ENOUGH:.0f} %"}
 class RowShown:
     """A row as a page shows it: what was asked, what was seen, and what becomes of both."""
 
-    row: Row
+    row: TableRow
     seen: RowVerdict
     verdict: Verdict
 

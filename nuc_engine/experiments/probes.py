@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from nuc_engine.batch.pool import Workers
-from nuc_engine.experiments.course import Count, Done
+from nuc_engine.experiments.course import FinishedCallback, RunCounter
 from nuc_engine.experiments.protocol import Probe
 from nuc_engine.experiments.trials import Aborted, watch_plan
 from nuc_engine.experiments.verdict import Evidence, EvidenceLevel, EvidenceNumber
@@ -61,7 +61,7 @@ def run_probe_task(task: ProbeTask) -> Mapping[str, float]:
 
 
 def run_probes(
-    probes: Sequence[Probe], seeds: Sequence[int], *, workers: Workers, done: Done | None = None
+    probes: Sequence[Probe], seeds: Sequence[int], *, workers: Workers, done: FinishedCallback | None = None
 ) -> list[Probed]:
     """Run some probes, each from its own first seed on, or else from its row's.
 
@@ -78,7 +78,7 @@ def run_probes(
     # The longest first, so that no core is left alone with one at the end.
     places.sort(key=lambda place: -_duration_s(place[0].probe, place[1]))
     tasks = [ProbeTask(each.probe, level, number) for each, level, number in places]
-    count = Count(done)
+    count = RunCounter(done)
     count.expect([_duration_s(each.probe, level) for each, level, _ in places])
     for index, numbers in workers.run(run_probe_task, tasks):
         each, level, number = places[index]

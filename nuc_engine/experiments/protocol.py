@@ -34,7 +34,7 @@ NOT_VALID: tuple[State, ...] = ("failed start", "too few")
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class JudgedWindow:
     """A stretch of a bout that is classified (seconds since engine start); its first `settle_s` are not judged."""
 
     name: str
@@ -59,7 +59,7 @@ class BoutPlan:
     config: str
     script: str | None
     duration_s: float
-    windows: tuple[Window, ...]
+    windows: tuple[JudgedWindow, ...]
     values: Mapping[str, float] = field(default_factory=dict[str, float])
     plant: Mapping[str, float] = field(default_factory=dict[str, float])
     edits: Mapping[tuple[int, float], float | None] = field(default_factory=dict[tuple[int, float], float | None])
@@ -80,7 +80,7 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CriterionResult:
     """What a criterion says of one repetition.
 
     `started` False makes it a failed start, whatever `ok` is, and `enough` False one in which too little happened that
@@ -101,7 +101,7 @@ class Finding:
 Observations = Mapping[str, Observation]
 """The bouts of one repetition, by label."""
 
-Criterion = Callable[[Observations], Finding]
+CriterionFunction = Callable[[Observations], CriterionResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class NegativeControl:
     """The same criterion where it has to fail: other bouts, and why they cannot do what is asked for."""
 
     why: str
@@ -135,7 +135,7 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ProbeLevel:
     """One setting of what a probe varies; `value` is its place on the axis, nan where settings have no order."""
 
     label: str
@@ -155,7 +155,7 @@ class Probe:
     name: str
     question: str
     quantity: str
-    levels: tuple[Level, ...]
+    levels: tuple[ProbeLevel, ...]
     measure: Callable[[Observations], Mapping[str, float]]
     as_is: str = ""
     repetitions: int = 6
@@ -178,7 +178,7 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One line of the result table. `summary` makes numbers over all repetitions (tests, intervals) from the trials.
 
     `kicks_there` says what the dissertation reports of kicks. `explanation` and `probes` stand on the page when the
@@ -193,8 +193,8 @@ class Row:
     saw: str
     bouts: tuple[BoutPlan, ...]
     criterion_text: str
-    criterion: Criterion
-    control: Control
+    criterion: CriterionFunction
+    control: NegativeControl
     kicks_there: str = "none"
     explanation: str = ""
     remark: str = ""
@@ -202,7 +202,7 @@ class Row:
     probes: tuple[Probe, ...] = ()
     again: tuple[Again, ...] = ()
     summary: Callable[[Sequence[Trial]], Mapping[str, float]] | None = None
-    picture: Callable[[Row, Sequence[Trial], Path], None] | None = None
+    picture: Callable[[TableRow, Sequence[Trial], Path], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +217,6 @@ class Experiment:
     title: str
     hypothesis: str
     method: str
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     seed: int = 20001
     libraries: tuple[str, ...] = ()

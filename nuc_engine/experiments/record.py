@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
-from nuc_engine.experiments.protocol import Row, Trial
+from nuc_engine.experiments.protocol import TableRow, Trial
 from nuc_engine.experiments.verdict import ControlVerdict, Share, Verdict, in_doubt, together
 
 FILE = "verdict.json"
@@ -28,7 +28,7 @@ class RecordError(Exception):
     """A verdict.json that cannot be used; the message names it and says what was expected."""
 
 
-def write_verdict(verdict: Verdict, folder: Path, rows: Sequence[Row] = ()) -> Path:
+def write_verdict(verdict: Verdict, folder: Path, rows: Sequence[TableRow] = ()) -> Path:
     """Write verdict.json into a folder and return its path. The same verdict gives the same bytes.
 
     Numbers keep six digits; what is not a number is null. Samples of the repetitions are left out. With the
@@ -40,7 +40,7 @@ def write_verdict(verdict: Verdict, folder: Path, rows: Sequence[Row] = ()) -> P
     return path
 
 
-def record_of(verdict: Verdict, rows: Sequence[Row] = ()) -> dict[str, Any]:
+def record_of(verdict: Verdict, rows: Sequence[TableRow] = ()) -> dict[str, Any]:
     """Return a verdict in JSON's own types, as verdict.json holds it; `rows` as in `write_verdict`."""
     record: dict[str, Any] = {"format": FORMAT, "good": verdict.good, **_plain(verdict)}
     asked = {row.name: row for row in rows}

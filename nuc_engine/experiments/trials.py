@@ -19,7 +19,15 @@ from nuc_engine.analysis.outcome import Outcome, classify
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.batch.watch import Watched
 from nuc_engine.bout.run import run_bout
-from nuc_engine.experiments.protocol import BoutPlan, Criterion, Finding, Observation, Row, State, Trial
+from nuc_engine.experiments.protocol import (
+    BoutPlan,
+    CriterionFunction,
+    CriterionResult,
+    Observation,
+    State,
+    TableRow,
+    Trial,
+)
 from nuc_engine.experiments.sharing import Shared, spec_of, watch
 
 Observe = Callable[[BoutPlan, tuple[float, ...]], Observation]
@@ -34,7 +42,7 @@ class Aborted(Exception):
 class Task:
     """One repetition to run in some process. `control` means the row's control bouts; `keep` receives their data."""
 
-    row: Row
+    row: TableRow
     seed: int
     control: bool = False
     keep: Path | None = None
@@ -59,7 +67,7 @@ def run_task(task: Task, bouts: Shared | None = None) -> Trial:
 
 
 def run_trial(
-    row: Row, seed: int, keep: Path | None = None, *, control: bool = False, bouts: Shared | None = None
+    row: TableRow, seed: int, keep: Path | None = None, *, control: bool = False, bouts: Shared | None = None
 ) -> Trial:
     """Run one repetition of a row, or of its control, on emulated legs.
 
@@ -137,7 +145,7 @@ def _observe(plan: BoutPlan, load: Callable[[], Bout], kicks_s: tuple[float, ...
     return Observation(plan, leg, steps, outcomes, kicks_s)
 
 
-def judge_trial(plans: Sequence[BoutPlan], criterion: Criterion, seed: int, observe_bout: Observe) -> Trial:
+def judge_trial(plans: Sequence[BoutPlan], criterion: CriterionFunction, seed: int, observe_bout: Observe) -> Trial:
     """Have the bouts of a repetition done, kick where that is needed and allowed, and return the verdict.
 
     First without any kick. When the behaviour before is not there, once more with a kick at `start_kick_s`. When it
@@ -160,8 +168,8 @@ def judge_trial(plans: Sequence[BoutPlan], criterion: Criterion, seed: int, obse
 def _kick(
     seen: Mapping[str, Observation],
     plans: Sequence[BoutPlan],
-    finding: Finding,
-    criterion: Criterion,
+    finding: CriterionResult,
+    criterion: CriterionFunction,
     seed: int,
     observe_bout: Observe,
 ) -> Trial:
@@ -191,10 +199,10 @@ def _counted(kicks: int) -> str:
 def _look(
     seen: dict[str, Observation],
     plans: Sequence[BoutPlan],
-    criterion: Criterion,
+    criterion: CriterionFunction,
     observe_bout: Observe,
     kicks: Mapping[str, tuple[float, ...]],
-) -> Finding:
+) -> CriterionResult:
     """Have bouts done that are to be kicked, or that were not done yet, and say what the criterion says then."""
     for plan in plans:
         if plan.label in kicks or plan.label not in seen:
@@ -202,9 +210,9 @@ def _look(
     return criterion({plan.label: seen[plan.label] for plan in plans})
 
 
-def trial_of(seed: int, seen: Mapping[str, Observation], finding: Finding | str) -> Trial:
+def trial_of(seed: int, seen: Mapping[str, Observation], finding: CriterionResult | str) -> Trial:
     """Return a repetition, judged, or broken off for the reason given; kicks are those of the observations."""
-    judged = Finding(False, (finding,)) if isinstance(finding, str) else finding
+    judged = CriterionResult(False, (finding,)) if isinstance(finding, str) else finding
     kicked = {label: one.kicks_s for label, one in seen.items() if one.kicks_s}
     return Trial(
         seed=seed,
@@ -241,7 +249,7 @@ def _start_kicks(one: Observation) -> int:
     return sum(time_s < min(one.plan.kicks_s, default=math.inf) for time_s in one.kicks_s)
 
 
-def _state(finding: Finding) -> State:
+def _state(finding: CriterionResult) -> State:
     if not finding.started:
         return "failed start"
     if not finding.enough:

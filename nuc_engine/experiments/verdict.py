@@ -18,7 +18,7 @@ from typing import Literal
 
 from nuc_engine.batch.criterion import wilson
 from nuc_engine.experiments.course import Collected
-from nuc_engine.experiments.protocol import NOT_VALID, Again, Experiment, Row, State, Trial
+from nuc_engine.experiments.protocol import NOT_VALID, Again, Experiment, State, TableRow, Trial
 from nuc_engine.experiments.sources import Sources, file_names
 
 Word = Literal["as seen", "otherwise", "no evidence"]
@@ -232,7 +232,7 @@ def _same(own: Collected, others: Sequence[Collected]) -> tuple[Same, ...]:
     return tuple(found)
 
 
-def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial], asked: int = 1) -> RowVerdict:
+def judge_row(row: TableRow, trials: Sequence[Trial], control: Sequence[Trial], asked: int = 1) -> RowVerdict:
     """Return the verdict over one row's repetitions, of which `asked` have to be valid, and those of its control."""
     valid = [trial for trial in trials if trial.state not in NOT_VALID]
     whole = [trial for trial in valid if trial.state != "aborted"]
@@ -265,7 +265,7 @@ def judge_row(row: Row, trials: Sequence[Trial], control: Sequence[Trial], asked
     )
 
 
-def other_runs(row: Row, seen: RowVerdict, verdict: Verdict) -> tuple[Again, ...]:
+def other_runs(row: TableRow, seen: RowVerdict, verdict: Verdict) -> tuple[Again, ...]:
     """Return the runs of `row.again` whose repetitions can be put together with this verdict's.
 
     Not one by the same seeds, and none where this is no verdict, or that of a real leg, or of an emulated one by other
@@ -282,7 +282,7 @@ def other_runs(row: Row, seen: RowVerdict, verdict: Verdict) -> tuple[Again, ...
     )
 
 
-def together(row: Row, seen: RowVerdict, verdict: Verdict) -> Share | None:
+def together(row: TableRow, seen: RowVerdict, verdict: Verdict) -> Share | None:
     """Return the share over this verdict's repetitions and those of `other_runs`, None where there are none."""
     others = other_runs(row, seen, verdict)
     count = seen.as_seen.count + sum(again.count for again in others)
@@ -290,13 +290,13 @@ def together(row: Row, seen: RowVerdict, verdict: Verdict) -> Share | None:
     return Share(count, of, *wilson(count, of)) if others else None
 
 
-def in_doubt(row: Row, seen: RowVerdict, verdict: Verdict) -> bool:
+def in_doubt(row: TableRow, seen: RowVerdict, verdict: Verdict) -> bool:
     """Say whether a row is as seen, but would not be by all sets of seeds together."""
     whole = together(row, seen, verdict)
     return seen.word == "as seen" and whole is not None and whole.value < ENOUGH
 
 
-def in_need_of_reasons(row: Row, seen: RowVerdict, verdict: Verdict) -> bool:
+def in_need_of_reasons(row: TableRow, seen: RowVerdict, verdict: Verdict) -> bool:
     """Say whether a row's explanation and probes belong on its page."""
     return seen.word != "as seen" or in_doubt(row, seen, verdict)
 

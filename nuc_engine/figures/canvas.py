@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TITLE_POINTS = 14.0
 """Height that a panel's own title takes."""
 
-Window = tuple[str, float, float]
+NamedSpan = tuple[str, float, float]
 """A behaviour's name and the begin and end of its time, in seconds since engine start."""
 
 WIDE_IN = 9.0
@@ -138,7 +138,7 @@ def mark_times(axes: Axes, times_s: Sequence[float], span: Span) -> None:
 
 
 def name_windows(
-    axes: Axes, windows: Sequence[Window], span: Span, share: float = 1.0, above_points: float = 0.0
+    axes: Axes, windows: Sequence[NamedSpan], span: Span, share: float = 1.0, above_points: float = 0.0
 ) -> None:
     """Write each behaviour's name above its part of a time axis, so far above the axes.
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal
 from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.series import Series, Span
-from nuc_engine.figures.canvas import TITLE_POINTS, Window, draw_lanes, house_style, save_figure, say_empty
+from nuc_engine.figures.canvas import TITLE_POINTS, NamedSpan, draw_lanes, house_style, save_figure, say_empty
 from nuc_engine.figures.joint_figures import draw_muscles, joint_figure, motor_figure, muscle_figure
 from nuc_engine.figures.palette import joint_pens
-from nuc_engine.figures.path_state import FOOT, TOP, VIEWS, View, Where, behaviour_figure, path_state_figure
+from nuc_engine.figures.path_state import FOOT, TOP, VIEWS, AxisPair, Where, behaviour_figure, path_state_figure
 from nuc_engine.figures.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ LATE_S = 1.0
 def draw_figures(
     bout: Bout,
     folder: Path | str,
-    windows: Sequence[Window] = (),
+    windows: Sequence[NamedSpan] = (),
     what: Sequence[What] = USUAL,
     *,
-    views: Sequence[View] = (),
+    views: Sequence[AxisPair] = (),
     paths: Sequence[Where] = (FOOT,),
     form: str = "png",
 ) -> tuple[Path, ...]:
@@ -71,10 +71,10 @@ def draw_figures(
 def draw_window(
     bout: Bout,
     folder: Path | str,
-    window: Window,
+    window: NamedSpan,
     what: Sequence[What] = USUAL,
     *,
-    views: Sequence[View] = (),
+    views: Sequence[AxisPair] = (),
     paths: Sequence[Where] = (FOOT,),
     form: str = "png",
 ) -> tuple[Path, ...]:
@@ -96,7 +96,9 @@ def draw_window(
     return _draw(pictures, folder, f"_{name}", form)
 
 
-def _single(bout: Bout, what: Sequence[What], span: Span, windows: Sequence[Window]) -> dict[str, Callable[[], Figure]]:
+def _single(
+    bout: Bout, what: Sequence[What], span: Span, windows: Sequence[NamedSpan]
+) -> dict[str, Callable[[], Figure]]:
     """Return the figures of single joints, muscles and motors that are asked for, by name."""
     pictures: dict[str, Callable[[], Figure]] = {}
     for joint in bout.joints:
@@ -116,7 +118,7 @@ def _path_name(bout: Bout, where: Where) -> str:
     return f"pathstate_{bout.joint(where.joint).name}" if where.joint else "pathstate"
 
 
-def _view_name(view: View, views: Sequence[View]) -> str:
+def _view_name(view: AxisPair, views: Sequence[AxisPair]) -> str:
     names = {pair: name for name, pair in VIEWS.items()}
     return "" if not views else f"_{names[view]}"
 
@@ -126,7 +128,7 @@ def _draw(pictures: Mapping[str, Callable[[], Figure]], folder: Path | str, suff
         return tuple(save_figure(make(), Path(folder) / f"{name}{suffix}.{form}") for name, make in pictures.items())
 
 
-def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None = None) -> Figure:
+def sensor_figure(bout: Bout, windows: Sequence[NamedSpan] = (), span: Span | None = None) -> Figure:
     """First summary figure: joint angles and filtered load from the sensors, position and current as replied.
 
     Where the plant was simulated, foot height and contact force too. Stance is shaded. Of a long span, parts are shown.
@@ -162,7 +164,7 @@ def sensor_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None 
     return timeline.figure
 
 
-def state_figure(bout: Bout, windows: Sequence[Window] = (), span: Span | None = None) -> Figure:
+def state_figure(bout: Bout, windows: Sequence[NamedSpan] = (), span: Span | None = None) -> Figure:
     """Second summary figure: for each joint with actions, which one is in force, and the muscles' activations.
 
     Of a long span, parts are shown. Raises AnalysisError when the configuration has no actions.
@@ -193,7 +195,7 @@ def _whole(bout: Bout) -> Span:
     return (0.0 if 0 <= begin_s < LATE_S else begin_s), bout.end_s or 1.0
 
 
-def _check_recorded(bout: Bout, window: Window) -> None:
+def _check_recorded(bout: Bout, window: NamedSpan) -> None:
     name, begin_s, end_s = window
     if not begin_s < min(end_s, bout.end_s):
         raise AnalysisError(

@@ -16,7 +16,7 @@ from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.firing import Firing, firing_of
 from nuc_engine.analysis.series import Series, Span
-from nuc_engine.figures.canvas import Window, beside, draw_lanes, say_empty
+from nuc_engine.figures.canvas import NamedSpan, beside, draw_lanes, say_empty
 from nuc_engine.figures.palette import FAINT, INK, Color, joint_color, muscle_pens, state_color, state_dashes
 from nuc_engine.figures.timeline import Timeline
 
@@ -28,7 +28,7 @@ _LANE_IN, _PANEL_IN = 0.26, 1.3
 _LOAD, _DELTA = "load, filtered\n(current ticks)", "servo delta"
 
 
-def joint_figure(bout: Bout, joint: JointInfo, span: Span, windows: Sequence[Window] = ()) -> Figure:
+def joint_figure(bout: Bout, joint: JointInfo, span: Span, windows: Sequence[NamedSpan] = ()) -> Figure:
     """Return one joint: actions, angle, load and whatever else its entry rules read, activations and muscle forces.
 
     Thresholds of the rules are lines over the sensors they are held against. A triangle marks each change of action on
@@ -66,7 +66,7 @@ def joint_figure(bout: Bout, joint: JointInfo, span: Span, windows: Sequence[Win
     return timeline.figure
 
 
-def muscle_figure(bout: Bout, joint: JointInfo, muscle: str, span: Span, windows: Sequence[Window] = ()) -> Figure:
+def muscle_figure(bout: Bout, joint: JointInfo, muscle: str, span: Span, windows: Sequence[NamedSpan] = ()) -> Figure:
     """Return one muscle of a joint: activation, force and length."""
     timeline = _timeline(bout, joint, span, windows, 3)
     place = joint.muscles.index(muscle)
@@ -88,7 +88,7 @@ def muscle_figure(bout: Bout, joint: JointInfo, muscle: str, span: Span, windows
     return timeline.figure
 
 
-def motor_figure(bout: Bout, joint: JointInfo, span: Span, windows: Sequence[Window] = ()) -> Figure:
+def motor_figure(bout: Bout, joint: JointInfo, span: Span, windows: Sequence[NamedSpan] = ()) -> Figure:
     """Return a joint's motor: position and command, servo delta, current, and the angle and load made of them."""
     panels = [
         (bout.motor, joint.raw_position, "position, raw\n(ticks)"),
@@ -185,7 +185,7 @@ def _servo_delta(motor: Series, joint: JointInfo) -> Series:
     return Series(log.t_s[1:], delta[:, None], (_DELTA,), ("",))
 
 
-def _timeline(bout: Bout, joint: JointInfo, span: Span, windows: Sequence[Window], panels: int) -> Timeline:
+def _timeline(bout: Bout, joint: JointInfo, span: Span, windows: Sequence[NamedSpan], panels: int) -> Timeline:
     """Return a figure with the joint's lanes drawn at the top, and so many panels below."""
     lanes_in = _LANE_IN * max(1, len(joint.states)) + 0.15
     height_in = 1.0 + lanes_in + _PANEL_IN * panels

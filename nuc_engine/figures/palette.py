@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nuc_engine.analysis.bout import Bout, JointInfo, StateInfo
-from nuc_engine.analysis.tracks import Role
+from nuc_engine.analysis.tracks import JointRole
 
 Color = tuple[float, float, float]
 Dashes = tuple[float, tuple[float, ...]]
@@ -25,13 +25,13 @@ DASHED: Dashes = (0.0, (4.0, 1.4))
 DOTTED: Dashes = (0.0, (1.0, 1.0))
 DASH_DOT: Dashes = (0.0, (5.0, 1.2, 1.0, 1.2))
 
-_LINES: dict[Role, Color] = {
+_LINES: dict[JointRole, Color] = {
     "ThC": (0.0, 0.62, 0.45),
     "CTr": (0.0, 0.45, 0.70),
     "FTi": (0.84, 0.37, 0.0),
     "": (0.50, 0.50, 0.52),
 }
-_JOINT_DASHES: dict[Role, Dashes] = {"ThC": SOLID, "CTr": DASHED, "FTi": DASH_DOT, "": DOTTED}
+_JOINT_DASHES: dict[JointRole, Dashes] = {"ThC": SOLID, "CTr": DASHED, "FTi": DASH_DOT, "": DOTTED}
 _BOUTS: tuple[tuple[Color, Dashes], ...] = (
     ((0.15, 0.15, 0.17), SOLID),
     ((0.84, 0.37, 0.0), DASHED),
@@ -45,7 +45,7 @@ _SPARE_DASHES = ((0.0, (8.0, 2.0)), (0.0, (2.0, 2.0)), (0.0, (8.0, 1.5, 1.0, 1.5
 _ACTION_DASHES = (SOLID, DASHED, DOTTED)
 _LINESPECS = (("--", DASHED), ("-.", DASH_DOT), (":", DOTTED), ("-", SOLID))
 """What MATLAB's line specifications mean; longer ones first."""
-_STATES: dict[Role, tuple[Color, ...]] = {
+_STATES: dict[JointRole, tuple[Color, ...]] = {
     "ThC": ((0.0, 0.5804, 0.3882), (0.6627, 1.0, 0.0), (0.35, 0.75, 0.55)),
     "CTr": ((0.0, 0.8627, 0.8627), (0.0, 0.2980, 0.6392), (0.45, 0.60, 0.90)),
     "FTi": ((1.0, 0.4, 0.0), (0.7098, 0.0, 0.2196), (1.0, 0.75, 0.35)),

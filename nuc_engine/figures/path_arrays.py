@@ -25,7 +25,7 @@ from nuc_engine.figures.palette import Color, bout_pen
 from nuc_engine.figures.path_state import (
     OFFSET_SHARE,
     VIEWS,
-    Pen,
+    ActionStyle,
     Projection,
     StateLine,
     draw_beside,
@@ -130,11 +130,11 @@ def _lines(
     drawn = 0
     for module, code in codes.items():
         known, own = names.get(module, ()), colors.get(module, ())
-        pens: dict[int, Pen] = {}
+        pens: dict[int, ActionStyle] = {}
         for state in sorted({int(state) for state in code[code >= 0]} | set(range(len(known)))):
             color, dashes = bout_pen(drawn)
             label = known[state] if state < len(known) else f"{module} {state}"
-            pens[state] = Pen(label, own[state] if state < len(own) else color, dashes)
+            pens[state] = ActionStyle(label, own[state] if state < len(own) else color, dashes)
             drawn += 1
         lines.append(StateLine(module, shown[module], pens))
     return lines

@@ -23,7 +23,7 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.phases import runs
 from nuc_engine.analysis.series import Span
 from nuc_engine.analysis.tracks import FloatArray, IntArray
-from nuc_engine.figures.canvas import WIDE_IN, Window, draw_lanes, mark_contact, new_figure, say_empty, shade
+from nuc_engine.figures.canvas import WIDE_IN, NamedSpan, draw_lanes, mark_contact, new_figure, say_empty, shade
 from nuc_engine.figures.palette import (
     FAINT,
     INK,
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AXIS_NAMES = ("x, forward (cm)", "y, left (cm)", "z, up (cm)")
-View = tuple[int, int]
+AxisPair = tuple[int, int]
 """Which coordinates lie to the right and up: 0 x, 1 y, 2 z."""
 Projection = Literal["top", "side", "front"]
 
 TOP, SIDE, FRONT = (0, 1), (0, 2), (1, 2)
-VIEWS: dict[Projection, View] = {"top": TOP, "side": SIDE, "front": FRONT}
+VIEWS: dict[Projection, AxisPair] = {"top": TOP, "side": SIDE, "front": FRONT}
 _VIEW_NAMES = {TOP: "from above", SIDE: "from the side", FRONT: "from the front"}
 OFFSET_SHARE = 0.017
 """Distance of neighbouring lines, as a share of the larger extent of the path."""
@@ -67,7 +67,7 @@ _HANDLE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pen:
+class ActionStyle:
     """How one action is drawn and called."""
 
     name: str
@@ -84,7 +84,7 @@ class StateLine:
 
     name: str
     codes: IntArray
-    pens: Mapping[int, Pen]
+    pens: Mapping[int, ActionStyle]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,9 @@ class Where:
 FOOT = Where()
 
 
-def path_state_figure(bout: Bout, windows: Sequence[Window] = (), view: View = TOP, where: Where = FOOT) -> Figure:
+def path_state_figure(
+    bout: Bout, windows: Sequence[NamedSpan] = (), view: AxisPair = TOP, where: Where = FOOT
+) -> Figure:
     """Return path-state plots in one projection: of the whole bout, and of the last cycles of each window."""
     spans = [("all", min(0.0, bout.begin_s), bout.end_s), *(_last_cycles(bout, window) for window in windows)]
     columns = min(2, len(spans))
@@ -133,7 +135,7 @@ def path_state_figure(bout: Bout, windows: Sequence[Window] = (), view: View = T
 
 
 def behaviour_figure(
-    bout: Bout, window: Window, views: Sequence[View] = (), where: Where = FOOT, *, whole: bool = False
+    bout: Bout, window: NamedSpan, views: Sequence[AxisPair] = (), where: Where = FOOT, *, whole: bool = False
 ) -> Figure:
     """Return one behaviour's last cycles, or the whole window: path-state plots, angles, actions.
 
@@ -166,7 +168,7 @@ def behaviour_figure(
     return figure
 
 
-def draw_path(axes: Axes, bout: Bout, span: Span, view: View, where: Where = FOOT) -> None:
+def draw_path(axes: Axes, bout: Bout, span: Span, view: AxisPair, where: Where = FOOT) -> None:
     """Draw the path-state plot of one span in one projection; `view` gives the two axes (0 x, 1 y, 2 z)."""
     part = bout.between(*span)
     times = part.sensors.t_s
@@ -316,17 +318,19 @@ def _stacked(columns: Sequence[list[Line2D]], most: int) -> tuple[list[Line2D], 
 def _line_of(bout: Bout, joint: JointInfo, codes: IntArray = NO_CODES) -> StateLine:
     """Return the line of a joint, with the colours and line styles of its actions."""
     states = [bout.states_of[code] for code in joint.states]
-    pens = {state.code: Pen(state.name, state_color(bout, state), state_dashes(bout, state)) for state in states}
+    pens = {
+        state.code: ActionStyle(state.name, state_color(bout, state), state_dashes(bout, state)) for state in states
+    }
     return StateLine(joint.name, codes, pens)
 
 
-def _entry(pen: Pen) -> Line2D:
+def _entry(pen: ActionStyle) -> Line2D:
     return Line2D([], [], color=pen.color, linestyle=pen.dashes, linewidth=2.4, dash_capstyle="butt", label=pen.name)
 
 
 def _draw_line(axes: Axes, line: StateLine, path: FloatArray, width: float) -> None:
     pieces: list[FloatArray] = []
-    pens: list[Pen] = []
+    pens: list[ActionStyle] = []
     for code, pen in line.pens.items():
         for begin, end in runs(line.codes == code):
             pieces.append(path[begin : min(end + 1, len(path))])
@@ -345,14 +349,14 @@ def _stance_band(axes: Axes, times: FloatArray, stances: Sequence[Span], path: F
         axes.add_collection(LineCollection(pieces, colors=[STANCE], linewidths=width, zorder=1, capstyle="round"))
 
 
-def _last_cycles(bout: Bout, window: Window) -> Window:
+def _last_cycles(bout: Bout, window: NamedSpan) -> NamedSpan:
     """Return the window's last `CYCLES` thorax-coxa cycles; a window without cycles is shown from its last 6 s on."""
     name, begin, end = window[0], window[1], min(window[2], bout.end_s)
     period = cycle_s(bout, (begin, end))
     return name, max(begin, end - (6.0 if period is None else CYCLES * period)), end
 
 
-def _better_side(bout: Bout, span: Span, where: Where = FOOT) -> View:
+def _better_side(bout: Bout, span: Span, where: Where = FOOT) -> AxisPair:
     """Choose the vertical projection in which the foot, or joint, moves farther."""
     foot = where.path(bout.between(*span))
     return SIDE if len(foot) == 0 or np.ptp(foot[:, 0]) >= np.ptp(foot[:, 1]) else FRONT

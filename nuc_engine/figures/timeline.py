@@ -21,7 +21,7 @@ from nuc_engine.analysis.series import Series, Span
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.figures.canvas import (
     WIDE_IN,
-    Window,
+    NamedSpan,
     beside,
     mark_contact,
     mark_times,
@@ -72,7 +72,7 @@ def is_long(bout: Bout, span: Span) -> bool:
     return span[1] - span[0] > MOST_CYCLES * (cycle_s(bout, span) or WITHOUT_CYCLES_S)
 
 
-def parts_of(bout: Bout, span: Span, windows: Sequence[Window] = ()) -> tuple[Span, ...]:
+def parts_of(bout: Bout, span: Span, windows: Sequence[NamedSpan] = ()) -> tuple[Span, ...]:
     """Return what of a span is shown: all of it, or the time around each window's begin, and its end.
 
     Where there are too many windows, those that begin first count. Parts that meet are one.
@@ -103,7 +103,7 @@ class Timeline:
         ratios: Sequence[float],
         height_in: float,
         joints: Sequence[JointInfo],
-        windows: Sequence[Window] = (),
+        windows: Sequence[NamedSpan] = (),
     ) -> None:
         self._bout, self._windows, self.span = bout, windows, span
         self.parts = parts_of(bout, span, windows)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drivers.bench.fit import Fit
-from drivers.bench.torque import Row, at_voltage_limit
+from drivers.bench.torque import TorquePoint, at_voltage_limit
 from drivers.servo import ServoModel
 from nuc_engine.figures.canvas import house_style, new_figure, save_png
 from nuc_engine.figures.palette import FAINT, INK
@@ -15,7 +15,7 @@ from nuc_engine.figures.palette import FAINT, INK
 _BLUE, _ORANGE = (0.0, 0.45, 0.70), (0.84, 0.37, 0.0)
 
 
-def draw_torque(path: Path, model: ServoModel, rows: Sequence[Row], fit: Fit, by_table_n_m: float) -> Path:
+def draw_torque(path: Path, model: ServoModel, rows: Sequence[TorquePoint], fit: Fit, by_table_n_m: float) -> Path:
     """Draw the rows, the fit and the model's own straight line into a PNG; return its path."""
     standing = [row for row in rows if row.stood]
     turning = [row for row in rows if not row.stood]

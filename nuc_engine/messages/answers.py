@@ -268,7 +268,7 @@ class LabelsAnswer(Answer):
     labels: dict[str, str]
 
 
-class Recipe(Answer):
+class SubscribeAnswer(Answer):
     """What was subscribed to: the topic its messages carry, and where."""
 
     topic: str

@@ -38,7 +38,7 @@ _HEADER = """\
 """
 
 
-class KeysError(Exception):
+class KeyFileError(Exception):
     """Keys or a list of clients that can not be used; the message says which file, what is wrong, and what to do."""
 
 
@@ -56,7 +56,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class AllowedClient:
     """A client that is allowed."""
 
     name: str
@@ -83,13 +83,13 @@ def make_pair(folder: Path, name: str) -> tuple[Path, Path]:
     import zmq  # slow to load, and not needed to read keys
 
     if not zmq.has("curve"):
-        raise KeysError("this ZeroMQ was built without CURVE: install pyzmq from its wheels, which have it")
+        raise KeyFileError("this ZeroMQ was built without CURVE: install pyzmq from its wheels, which have it")
     public, secret = zmq.curve_keypair()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     paths = folder / f"{name}.key", folder / f"{name}.key_secret"
     for path in paths:
         if path.exists():
-            raise KeysError(f"{path} exists: choose another name, or remove the old pair of files first")
+            raise KeyFileError(f"{path} exists: choose another name, or remove the old pair of files first")
     body = f'metadata\n    name = "{name}"\ncurve\n    public-key = "{public.decode()}"\n'
     # The secret first: where that fails, no public key without one is left behind.
     _write_new(
@@ -115,41 +115,41 @@ def load_secret(path: Path) -> KeyPair:
     # Windows has no modes; folders of a user are closed to others there.
     if sys.platform != "win32" and mode & 0o037:
         # Its group may read: a daemon's keys can belong to root.
-        raise KeysError(f"{path} has mode {mode:04o}, so that others can get at the secret: run `chmod 600 {path}`")
+        raise KeyFileError(f"{path} has mode {mode:04o}, so that others can get at the secret: run `chmod 600 {path}`")
     found = _read(path, text)
     pair = KeyPair(_checked(path, found, "public-key"), _checked(path, found, "secret-key"))
     import zmq
 
     if zmq.curve_public(pair.secret) != pair.public:
-        raise KeysError(
+        raise KeyFileError(
             f"{path}: the public key does not belong to the secret one: make a new pair with `nuc keys new`"
         )
     return pair
 
 
-def load_allowed(path: Path) -> Mapping[bytes, Client]:
+def load_allowed(path: Path) -> Mapping[bytes, AllowedClient]:
     """Return who may talk to the daemon, by public key (Z85). Raises KeysError unless all of it is right."""
     try:
         document = tomllib.loads(_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise KeysError(f"{path}: no TOML: {error}") from error
+        raise KeyFileError(f"{path}: no TOML: {error}") from error
     unknown = set(document) - {"client"}
     entries = document.get("client", [])
     if unknown or not isinstance(entries, list):
         found = ", ".join(sorted(unknown)) or "client"
-        raise KeysError(f"{path}: unexpected {found!r}: expected nothing but tables [[client]]")
-    allowed: dict[bytes, Client] = {}
+        raise KeyFileError(f"{path}: unexpected {found!r}: expected nothing but tables [[client]]")
+    allowed: dict[bytes, AllowedClient] = {}
     for number, entry in enumerate(cast(list[object], entries), 1):
         public, client = _entry(f"{path}: client {number}", entry)
         if public in allowed:
-            raise KeysError(f"{path}: {client.name} and {allowed[public].name} have the same public key: remove one")
+            raise KeyFileError(f"{path}: {client.name} and {allowed[public].name} have the same public key: remove one")
         if any(client.name == other.name for other in allowed.values()):
-            raise KeysError(f"{path}: two clients are named {client.name}: give each a name of its own")
+            raise KeyFileError(f"{path}: two clients are named {client.name}: give each a name of its own")
         allowed[public] = client
     return MappingProxyType(allowed)
 
 
-def allow(path: Path, public: bytes, client: Client) -> None:
+def allow(path: Path, public: bytes, client: AllowedClient) -> None:
     """Add a client to the list, which is made if need be.
 
     Raises KeysError when key or name are there already, or are none.
@@ -159,14 +159,16 @@ def allow(path: Path, public: bytes, client: Client) -> None:
     check_free(path, client.name)
     allowed = dict(load_allowed(path)) if path.exists() else {}
     if public in allowed:
-        raise KeysError(f"{path}: {allowed[public].name} has that public key: revoke it first to change name or role")
+        raise KeyFileError(
+            f"{path}: {allowed[public].name} has that public key: revoke it first to change name or role"
+        )
     _write_list(path, {**allowed, public: client})
 
 
 def check_free(path: Path, name: str) -> None:
     """Raise KeysError when the list has a client of this name."""
     if path.exists() and any(client.name == name for client in load_allowed(path).values()):
-        raise KeysError(f"{path}: there is a client {name} already: revoke it first, or choose another name")
+        raise KeyFileError(f"{path}: there is a client {name} already: revoke it first, or choose another name")
 
 
 def revoke(path: Path, name: str) -> None:
@@ -175,14 +177,16 @@ def revoke(path: Path, name: str) -> None:
     rest = {public: client for public, client in allowed.items() if client.name != name}
     if len(rest) == len(allowed):
         known = ", ".join(client.name for client in allowed.values()) or "nobody"
-        raise KeysError(f"{path}: no client {name!r}; it lists {known}")
+        raise KeyFileError(f"{path}: no client {name!r}; it lists {known}")
     _write_list(path, rest)
 
 
 def check_name(name: str) -> str:
     """Return a name that can be one of a client, and so part of a file's name. Raises KeysError."""
     if not _NAME.fullmatch(name):
-        raise KeysError(f"name {name!r}: expected up to 64 letters, digits, '_', '-' and '.', the first no '-' or '.'")
+        raise KeyFileError(
+            f"name {name!r}: expected up to 64 letters, digits, '_', '-' and '.', the first no '-' or '.'"
+        )
     return name
 
 
@@ -195,29 +199,29 @@ def check_key(key: str, what: str) -> bytes:
             return key.encode("ascii")
     except (KeyError, ValueError, struct.error):
         pass
-    raise KeysError(f"{what} is none: expected 40 characters of Z85, got {len(key)} characters")
+    raise KeyFileError(f"{what} is none: expected 40 characters of Z85, got {len(key)} characters")
 
 
-def _entry(where: str, entry: object) -> tuple[bytes, Client]:
+def _entry(where: str, entry: object) -> tuple[bytes, AllowedClient]:
     if not isinstance(entry, dict):
-        raise KeysError(f"{where}: expected a table with {', '.join(_FIELDS)}")
+        raise KeyFileError(f"{where}: expected a table with {', '.join(_FIELDS)}")
     fields = cast(dict[str, Any], entry)
     for field in _FIELDS:
         if field not in fields:
-            raise KeysError(f"{where}: no {field!r}; expected {', '.join(_FIELDS)}")
+            raise KeyFileError(f"{where}: no {field!r}; expected {', '.join(_FIELDS)}")
         if not isinstance(fields[field], str):
-            raise KeysError(f"{where}: {field} = {fields[field]!r}; expected text in quotes")
+            raise KeyFileError(f"{where}: {field} = {fields[field]!r}; expected text in quotes")
     unknown = set(fields) - set(_FIELDS)
     if unknown:
-        raise KeysError(f"{where}: unknown {', '.join(sorted(unknown))}; expected {', '.join(_FIELDS)}")
+        raise KeyFileError(f"{where}: unknown {', '.join(sorted(unknown))}; expected {', '.join(_FIELDS)}")
     if fields["role"] not in tuple(Role):
-        raise KeysError(f"{where}: role {fields['role']!r}; expected {', '.join(Role)}")
+        raise KeyFileError(f"{where}: role {fields['role']!r}; expected {', '.join(Role)}")
     try:
         name = check_name(fields["name"])
         public = check_key(fields["public_key"], "public_key")
-    except KeysError as error:
-        raise KeysError(f"{where}: {error}") from error
-    return public, Client(name, Role(fields["role"]))
+    except KeyFileError as error:
+        raise KeyFileError(f"{where}: {error}") from error
+    return public, AllowedClient(name, Role(fields["role"]))
 
 
 def _read(path: Path, text: str) -> dict[str, str]:
@@ -227,14 +231,14 @@ def _read(path: Path, text: str) -> dict[str, str]:
         if match is None:
             continue
         if match[1] in found:
-            raise KeysError(f"{path}: more than one {match[1]}: make a new pair with `nuc keys new`")
+            raise KeyFileError(f"{path}: more than one {match[1]}: make a new pair with `nuc keys new`")
         found[match[1]] = match[2]
     return found
 
 
 def _checked(path: Path, found: Mapping[str, str], which: str) -> bytes:
     if which not in found:
-        raise KeysError(f'{path}: no line {which} = "..."; expected a file that `nuc keys` has made')
+        raise KeyFileError(f'{path}: no line {which} = "..."; expected a file that `nuc keys` has made')
     return check_key(found[which], f"{path}: {which}")
 
 
@@ -245,9 +249,9 @@ def _text(path: Path) -> str:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> KeysError:
+def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> KeyFileError:
     reason = error.strerror if isinstance(error, OSError) else "no text"
-    return KeysError(f"{path}: {reason}; `nuc keys --help` says how keys and the list of clients are made")
+    return KeyFileError(f"{path}: {reason}; `nuc keys --help` says how keys and the list of clients are made")
 
 
 def _write_new(path: Path, text: str, mode: int) -> None:
@@ -258,10 +262,10 @@ def _write_new(path: Path, text: str, mode: int) -> None:
         with open(path, "x", encoding="utf-8", newline="\n", opener=closed) as file:
             file.write(text)
     except OSError as error:
-        raise KeysError(f"{path} can not be made: {error.strerror}") from error
+        raise KeyFileError(f"{path} can not be made: {error.strerror}") from error
 
 
-def _write_list(path: Path, allowed: Mapping[bytes, Client]) -> None:
+def _write_list(path: Path, allowed: Mapping[bytes, AllowedClient]) -> None:
     text = _HEADER + "".join(
         f'\n[[client]]\nname = "{client.name}"\nrole = "{client.role}"\npublic_key = "{public.decode()}"\n'
         for public, client in allowed.items()
@@ -274,4 +278,4 @@ def _write_list(path: Path, allowed: Mapping[bytes, Client]) -> None:
         draft.replace(path)
     except OSError as error:
         draft.unlink()
-        raise KeysError(f"{path} can not be written: {error.strerror}") from error
+        raise KeyFileError(f"{path} can not be written: {error.strerror}") from error

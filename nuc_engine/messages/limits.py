@@ -26,8 +26,8 @@ _MOST_TICKS = 65_535
 """No servo has more; how many one has is known with its model."""
 _LARGEST = sys.float_info.max
 
-Role = Literal["watch", "operate", "admin"]
-ROLES: tuple[Role, ...] = ("watch", "operate", "admin")
+RoleName = Literal["watch", "operate", "admin"]
+ROLES: tuple[RoleName, ...] = ("watch", "operate", "admin")
 """From least to most; each may do what those before it may."""
 
 Text = Annotated[str, Meta(max_length=MAX_TEXT, description=f"a text of at most {MAX_TEXT} characters")]
@@ -62,10 +62,10 @@ Refs = Annotated[
     Sequence[Ref],
     Meta(min_length=1, max_length=MAX_ITEMS, description=f"a list of 1 to {MAX_ITEMS} names or ids"),
 ]
-Change = tuple[Ref, Number | str | Annotated[Sequence[Number], Meta(min_length=1)]]
+ValueChange = tuple[Ref, Number | str | Annotated[Sequence[Number], Meta(min_length=1)]]
 """An HDSO, or one element of it, by id or name, and its new value, values, or rule text."""
 Changes = Annotated[
-    Sequence[Change],
+    Sequence[ValueChange],
     Meta(
         min_length=1,
         max_length=MAX_CHANGES,

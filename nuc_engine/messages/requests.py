@@ -39,7 +39,6 @@ from nuc_engine.messages.answers import (
     PoseAnswer,
     Poses,
     Reading,
-    Recipe,
     RecordedAnswer,
     RecordingAnswer,
     SavedAnswer,
@@ -48,6 +47,7 @@ from nuc_engine.messages.answers import (
     Status,
     StoppedAnswer,
     StreamAnswer,
+    SubscribeAnswer,
     Tasks,
     Value,
 )
@@ -61,7 +61,7 @@ from nuc_engine.messages.limits import (
     Rate,
     Ref,
     Refs,
-    Role,
+    RoleName,
     SampleRate,
     Text,
     Texts,
@@ -84,7 +84,7 @@ class Request(Struct, Generic[T], forbid_unknown_fields=True, omit_defaults=True
     method: ClassVar[str] = ""
     answer: ClassVar[Any] = None
     """The type of its answer."""
-    needs: ClassVar[Role] = "watch"
+    needs: ClassVar[RoleName] = "watch"
     control: ClassVar[bool] = False
     at_least_s: ClassVar[float] = 0.0
     as_sent: ClassVar[frozenset[str]] = frozenset()
@@ -99,7 +99,7 @@ class Request(Struct, Generic[T], forbid_unknown_fields=True, omit_defaults=True
 class _Change(Request[T], Generic[T]):
     """A request that changes something: whoever makes it has control."""
 
-    needs: ClassVar[Role] = "operate"
+    needs: ClassVar[RoleName] = "operate"
     control: ClassVar[bool] = True
     at_least_s: ClassVar[float] = _EDIT_S
 
@@ -108,7 +108,7 @@ class HelloRequest(Request[Greeting]):
     """Say who one is; `role` asks for less than one is allowed."""
 
     name: Text
-    role: Role | None = None
+    role: RoleName | None = None
 
 
 class StatusRequest(Request[Status]):
@@ -169,7 +169,7 @@ class ArmRequest(_Change[ArmAnswer]):
 
 
 class OffRequest(Request[OffAnswer]):
-    """Take the torque off at once, latched until `arm`. Everybody may, whoever has control."""
+    """Take the torque off at once, latched until `arm`. Any client may, with or without control."""
 
     at_least_s: ClassVar[float] = _EDIT_S
 
@@ -311,7 +311,7 @@ class RecordStopRequest(_Change[RecordedAnswer]):
 class MarkRequest(Request[MarkAnswer]):
     """Log this text with the time and one's name."""
 
-    needs: ClassVar[Role] = "operate"
+    needs: ClassVar[RoleName] = "operate"
 
     text: Text
 
@@ -319,7 +319,7 @@ class MarkRequest(Request[MarkAnswer]):
 class NotesRequest(Request[NotesAnswer]):
     """Add a note to the bout's data directory."""
 
-    needs: ClassVar[Role] = "operate"
+    needs: ClassVar[RoleName] = "operate"
 
     text: Text
 
@@ -330,7 +330,7 @@ class LabelsRequest(_Change[LabelsAnswer]):
     labels: Texts
 
 
-class SubscribeRequest(Request[Recipe]):
+class SubscribeRequest(Request[SubscribeAnswer]):
     """Ask for a stream of values; `Client.subscribe` also opens it."""
 
     names: Refs
@@ -352,7 +352,7 @@ class EventsRequest(Request[tuple[Event, ...]]):
 class TakeControlRequest(Request[ControlAnswer]):
     """Ask for control; with `force` also from somebody who has it."""
 
-    needs: ClassVar[Role] = "operate"
+    needs: ClassVar[RoleName] = "operate"
 
     force: bool = False
 
@@ -360,13 +360,13 @@ class TakeControlRequest(Request[ControlAnswer]):
 class HandOverRequest(Request[ControlAnswer]):
     """Give control to another client."""
 
-    needs: ClassVar[Role] = "operate"
+    needs: ClassVar[RoleName] = "operate"
 
     to: Text
 
 
 class ReleaseControlRequest(Request[ControlAnswer]):
-    """Give control back, to nobody."""
+    """Give control back; no client has it then."""
 
 
 class LeaveRequest(Request[NoAnswer]):
@@ -376,7 +376,7 @@ class LeaveRequest(Request[NoAnswer]):
 class ShutdownRequest(Request[ShutdownAnswer]):
     """End the daemon: a commanded stop, torque off, data flushed."""
 
-    needs: ClassVar[Role] = "admin"
+    needs: ClassVar[RoleName] = "admin"
     at_least_s: ClassVar[float] = 5.0
 
 

@@ -40,7 +40,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DataRequest:
     """One request for HDSO data: the HDSO's index, or -1 for all, and how many elements (0: all)."""
 
     hdso: int
@@ -48,7 +48,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class JointControl:
     """One change of what a joint's motor is commanded by (`nuc_engine.control.controls`): kind, joint index, value."""
 
     what: str
@@ -65,8 +65,8 @@ class Changeset:
 
     time_ns: int
     writes: tuple[Write, ...]
-    requests: tuple[Request, ...] = ()
-    controls: tuple[Control, ...] = ()
+    requests: tuple[DataRequest, ...] = ()
+    controls: tuple[JointControl, ...] = ()
     origin: int = 0
 
 
@@ -91,7 +91,7 @@ class Controlled:
 
     time_ns: int
     cycle: int
-    control: Control
+    control: JointControl
     refused: str = ""
     origin: int = 0
 
@@ -102,7 +102,7 @@ def prepare(
     """Turn a checked script into changesets in order of time; entries of one time keep document order (C2, C5).
 
     Gradual changes become writes, from `values` on, which are those in force before the script, by the plan's order:
-    those a bout starts with unless given. What is done to the leg by hand is none of the engine's business and is left
+    those a bout starts with unless given. What is done to the leg by hand is not the engine's task and is left
     out. Raises ScriptRefused, naming every entry, when the store would refuse one.
     """
     preparation = _Preparation(script, plan, ids)
@@ -115,7 +115,7 @@ def prepare(
     return preparation.changesets()
 
 
-_Part = tuple[int, int, "Write | Request | None"]
+_Part = tuple[int, int, "Write | DataRequest | None"]
 """What is done at a time, in ns, by what stands at a place in the document."""
 
 
@@ -148,7 +148,7 @@ class _Preparation:
             self._parts.append((nanoseconds(entry.time_s), place, write))
         elif isinstance(entry, HdsoSpec):
             index = -1 if entry.ref == HDSO_ALL else self._plan.hdso(entry.ref).index
-            request = Request(index) if index < 0 else Request(index, entry.num_elts)
+            request = DataRequest(index) if index < 0 else DataRequest(index, entry.num_elts)
             self._parts.append((nanoseconds(entry.time_s), place, request))
         elif isinstance(entry, Gradual):
             for mod in entry.mods:
@@ -213,7 +213,7 @@ class _Preparation:
 
     def changesets(self) -> tuple[Changeset, ...]:
         """Return everything by its time."""
-        by_time: dict[int, tuple[list[Write], list[Request]]] = {}
+        by_time: dict[int, tuple[list[Write], list[DataRequest]]] = {}
         for time_ns, _, part in sorted(self._parts, key=_moment):
             writes, requests = by_time.setdefault(time_ns, ([], []))
             if isinstance(part, Write):

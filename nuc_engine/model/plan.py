@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["parameter", "sensor", "constant", "boolstring"]
+HdsoKind = Literal["parameter", "sensor", "constant", "boolstring"]
 
 
 class PlanError(Exception):
@@ -45,7 +45,7 @@ class HdsoPlan:
     index: int
     id_num: int
     name: str
-    kind: Kind
+    kind: HdsoKind
     datatype: str
     dims: tuple[int, ...]
     offset: int

@@ -12,10 +12,10 @@ from nuc_engine.model.motors import check_wiring, motor_units, pick_motor
 from nuc_engine.model.plan import (
     ActivationPlan,
     FunctionPlan,
+    HdsoKind,
     HdsoPlan,
     InitialWrite,
     JointPlan,
-    Kind,
     MotorPlan,
     MusclePlan,
     Plan,
@@ -308,7 +308,7 @@ def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
     return tuple(plans)
 
 
-def _hdso(index: int, hdso: Hdso, kind: Kind, offset: int, count: int) -> HdsoPlan:
+def _hdso(index: int, hdso: Hdso, kind: HdsoKind, offset: int, count: int) -> HdsoPlan:
     # The integers of a rule's code are no quantity that a range could limit.
     spans = () if kind == "boolstring" else hdso.ranges
     bounds = {span.type: (span.lower, span.upper) for span in spans}

@@ -17,13 +17,13 @@ from itertools import chain, islice
 from nuc_engine.model.changes import Changeset
 from nuc_engine.model.plan import HdsoPlan, Plan
 from sccils_schemas.nesting import MAX_RULE_LEVELS
-from sccils_schemas.rules import Comparison, Or, Rule, Variable, decode_rule, format_rule, operands
+from sccils_schemas.rules import Inequality, Or, Rule, Variable, decode_rule, format_rule, operands
 
 _MAX_CASES, _MAX_TERMS = 1024, 16_384
 MAX_LOOKS = 2_000_000
 """Most terms of rules that are looked at for one script."""
 
-_Case = tuple[Comparison | Variable, ...]
+_Case = tuple[Inequality | Variable, ...]
 _Interval = tuple[float, float]
 
 
@@ -152,7 +152,7 @@ class _Checker:
 
     def _cases(self, rule: Rule, level: int) -> list[_Case]:
         """Return the rule as alternatives, each a conjunction of simple terms. Raises _TooMany."""
-        if isinstance(rule, Comparison):
+        if isinstance(rule, Inequality):
             return [(rule,)]
         if isinstance(rule, Variable):
             hdso = self._hdso(rule.ref)

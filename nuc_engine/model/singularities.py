@@ -23,7 +23,7 @@ class _Watch:
     text: str
 
 
-class Hazards:
+class Singularities:
     """What the values of one plan must not become."""
 
     def __init__(self, plan: Plan) -> None:

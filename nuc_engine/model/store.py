@@ -37,7 +37,7 @@ TYPES: Mapping[str, tuple[str, int]] = MappingProxyType(
 )
 """SCCILS data type -> (buffer format, bytes): widths of reading B18."""
 
-View: TypeAlias = "memoryview[Any]"
+BufferView: TypeAlias = "memoryview[Any]"
 """The store's memory as numbers of one type."""
 
 _MAGIC = 0x4E55435F48445330
@@ -88,7 +88,7 @@ class Store:
         data = self._live[self._flags_size :]
         self.f32, self.f64 = data.cast("f"), data.cast("d")
         self.i32, self.i64, self.u8 = data.cast("i"), data.cast("q"), data
-        self._views: dict[str, View] = {"f": self.f32, "d": self.f64, "i": self.i32, "q": self.i64, "B": self.u8}
+        self._views: dict[str, BufferView] = {"f": self.f32, "d": self.f64, "i": self.i32, "q": self.i64, "B": self.u8}
         halves = [_HEADER + self._live_size + k * (_STAMP + self._live_size) for k in (0, 1)]
         self._stamps = tuple(block[start : start + _STAMP].cast("q") for start in halves)
         self._copies = tuple(block[start + _STAMP : start + _STAMP + self._live_size] for start in halves)
@@ -103,7 +103,7 @@ class Store:
         """Take every value away: for the start of a bout, in a block that may hold what an earlier one left."""
         self._live[:] = bytes(self._live_size)
 
-    def locate(self, slot: Slot) -> tuple[View, int]:
+    def locate(self, slot: Slot) -> tuple[BufferView, int]:
         """Return (typed view, index) of one element; `view[index]` reads it, whatever its type."""
         hdso = self.plan.hdsos[slot.hdso]
         code, width = TYPES[hdso.datatype]

@@ -97,7 +97,7 @@ class Inverse:
         self._torques = [torque for _, torque in points]
 
     def ticks(self, torque_n_m: float) -> float:
-        """Return the ticks for a torque; not a number for one that is none."""
+        """Return the ticks for a torque; NaN for NaN."""
         if torque_n_m == 0.0 or math.isnan(torque_n_m):
             return torque_n_m
         ticks, torques = self._ticks, self._torques

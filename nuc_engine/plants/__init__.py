@@ -1,22 +1,22 @@
 """Plants: what the servos of an emulated leg are bolted to.
 
-    compiled      MuJoCo as the legs use it
-    errors        what can go wrong before a plant runs
-    events        things that happen to an emulated leg from outside, on the plant's own clock
-    gravity       what carries a leg's own weight
-    hand          what takes a leg apart and puts it together: a joint disconnected, a weight hung on
-    kicks         kicks that are left to the seed
-    kinds         what kind of motor turns each shaft
-    loopback      servos without a world
-    mjcf          a MuJoCo model (MJCF) of a leg, from a plan's geometry and a plant description
-    mujoco_leg    a MuJoCo model behind the servos
-    overrides     numbers of a plant.toml replaced for one bout, by dotted keys as `world.base_height_cm`
-    scripted      what a script lets be done to a leg by hand, as events of the plant
-    servos        what a leg's exchanges need to know of its servos, worked out once
-    shaft         between a servo's own scale and the joint it turns
-    spec          what a leg is made of, and the world it stands in
-    stage         the ground as a stage below the leg, which can be raised, lowered or taken away
-    variation     what differs from one bout to the next
+    compiled         MuJoCo as the legs use it
+    errors           what can go wrong before a plant runs
+    events           things that happen to an emulated leg from outside, on the plant's own clock
+    gravity          what carries a leg's own weight
+    hand             what takes a leg apart and puts it together: a joint disconnected, a weight hung on
+    kicks            kicks that are left to the seed
+    kinds            what kind of motor turns each shaft
+    loopback         servos without a world
+    mjcf             a MuJoCo model (MJCF) of a leg, from a plan's geometry and a plant description
+    moving_ground    the ground as a stage below the leg, which can be raised, lowered or taken away
+    mujoco_leg       a MuJoCo model behind the servos
+    overrides        numbers of a plant.toml replaced for one bout, by dotted keys as `world.base_height_cm`
+    scripted         what a script lets be done to a leg by hand, as events of the plant
+    servos           what a leg's exchanges need to know of its servos, worked out once
+    shaft            between a servo's own scale and the joint it turns
+    spec             what a leg is made of, and the world it stands in
+    variation        what differs from one bout to the next
 
 `open_plant` makes one. `loopback` is servos without a world, `mujoco_leg` a leg on the ground (built by `mjcf` from
 the configuration's geometry and the plant.toml that `spec` reads, compiled by `compiled`, its servos' numbers worked

@@ -35,7 +35,7 @@ def set_up_mujoco() -> None:
 
 
 def keep_mujoco_from_writing_a_log() -> None:
-    """MuJoCo appends its warnings to a file in the working folder unless somebody takes them; the leg counts them."""
+    """Without a handler MuJoCo appends warnings to a file in the working folder; this one counts them for the leg."""
     if mujoco.get_mju_user_warning() is None:
         mujoco.set_mju_user_warning(_leave_it_to_the_counters)
 

@@ -17,7 +17,7 @@ LIFT_M = 0.10
 """How far the piece is lifted when it is taken off. Assumed: the piece mostly misses the ground there."""
 
 
-class Hand:
+class HandHold:
     """A hand that holds a piece of a leg from step `begin` on, having lifted it after `steps` more.
 
     `place` is where (m), `turn` how it is turned (quaternion, w first), `horn` the angle (rad) that it has turned the

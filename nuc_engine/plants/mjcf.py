@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nuc_engine.model.kinematics import dh_transform
 from nuc_engine.model.plan import JointPlan, MotorPlan, Plan
 from nuc_engine.plants.kinds import find_kind
-from nuc_engine.plants.shaft import Shaft
+from nuc_engine.plants.shaft import ShaftConversion
 from nuc_engine.plants.spec import JointSpec, MotorSpec, PlantSpec, PlantSpecError
 
 Frame = NDArray[np.float64]
@@ -163,7 +163,7 @@ def _hinge(
     body = ElementTree.SubElement(
         parent, "body", name=joint.name, pos=_row(frame[:3, 3] * _CM), quat=_row(quaternion(frame[:3, :3]))
     )
-    low, high = Shaft.of_motor(motor).joint_range(motor)
+    low, high = ShaftConversion.of_motor(motor).joint_range(motor)
     ElementTree.SubElement(
         body,
         "joint",

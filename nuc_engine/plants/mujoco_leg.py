@@ -23,18 +23,18 @@ from drivers.servo import Motion, PlantFault
 from nuc_engine.model.plan import Plan
 from nuc_engine.plants.compiled import compile_model, floats, set_up_mujoco
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect, find_faults
-from nuc_engine.plants.hand import Hand
+from nuc_engine.plants.hand import HandHold
 from nuc_engine.plants.kicks import HAND_M_S, draw_kick
 from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml
+from nuc_engine.plants.moving_ground import MovingGround
 from nuc_engine.plants.servos import noise_of, servos_of
 from nuc_engine.plants.spec import LEVELS, PlantSpec
-from nuc_engine.plants.stage import Stage
 from nuc_engine.plants.variation import Variation, draw
 
 RECORD_PERIOD_NS = 10_000_000
 """How often the leg's true state is recorded, and looked at for divergence."""
 
-Record = tuple[float, ...]
+PlantRecord = tuple[float, ...]
 """Instant (ns, whole), foot x, y, z (cm, in the frame of the first A-matrix), normal force of the ground (N)."""
 
 FITS_M = 0.001
@@ -75,13 +75,13 @@ class MujocoLeg:
         self._seed = seed
         self._pushes: list[tuple[int, Kick | Load]] = []
         self._push_changes = _NEVER
-        self._records: list[Record] = []
+        self._records: list[PlantRecord] = []
         self._apart: dict[str, mujoco.MjModel] = {}
         self._by_hand: list[PlantEvent] = []
-        self._hand: Hand | None = None
+        self._hand: HandHold | None = None
         self._hand_changes = _NEVER
         below_m = spec.world.base_height_cm / _CM_PER_M
-        self._stage = Stage(float(self._model.geom_pos[self._ground, 2]) + below_m, below_m)
+        self._stage = MovingGround(float(self._model.geom_pos[self._ground, 2]) + below_m, below_m)
         self._stage_changes = _NEVER
         self._contact_force, self._velocity = np.zeros(6), np.zeros(6)
         self._set_up_servos(plan, spec)
@@ -212,7 +212,7 @@ class MujocoLeg:
         self._pause = min(self._pause, due)
         return event
 
-    def take_records(self) -> list[Record]:
+    def take_records(self) -> list[PlantRecord]:
         """Return the true states recorded since the last call, oldest first."""
         records, self._records = self._records, []
         return records
@@ -312,14 +312,14 @@ class MujocoLeg:
         self._joint = next(joint.index for joint in self._plan.joints if joint.name == event.joint)
         self._horn = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_BODY, event.joint)
         place, turn = self._data.xpos[self._horn].copy(), self._data.xquat[self._horn].copy()
-        self._hand = Hand(place, turn, self._done, -(-event.duration_ns // self._step_ns))
+        self._hand = HandHold(place, turn, self._done, -(-event.duration_ns // self._step_ns))
         self._go_on_with(self._apart[event.joint])
 
     def _bring_back(self, event: Reconnect) -> None:
         if self._hand is not None:
             self._hand.bring(self._done, -(-event.duration_ns // self._step_ns))
 
-    def _move_hand(self, hand: Hand) -> None:
+    def _move_hand(self, hand: HandHold) -> None:
         """Move what the hand holds; when it is back at its horn, and fits, go on with the whole leg."""
         if not hand.bringing:
             hand.lift(self._done)
@@ -334,14 +334,14 @@ class MujocoLeg:
         self._data.mocap_pos[0], self._data.mocap_quat[0] = hand.place, hand.turn
         self._hand_changes = self._done + 1 if hand.bringing or hand.moves(self._done) else _NEVER
 
-    def _keep_clear(self, hand: Hand) -> None:
+    def _keep_clear(self, hand: HandHold) -> None:
         """Let the hand hold the piece higher where the foot would meet the ground on its way."""
         data = self._data
         data.mocap_pos[0], data.mocap_quat[0] = hand.place, hand.turn
         mujoco.mj_kinematics(self._model, data)
         hand.place[2] += max(0.0, FITS_M - (self._foot_low_m() - self._stage.place_m))
 
-    def _turn_horn(self, hand: Hand) -> bool:
+    def _turn_horn(self, hand: HandHold) -> bool:
         """Turn the horn back by hand for a step while the leg, put on as it is, would reach into the ground."""
         angle, depth_m = self._qpos[self._joint], self._depth_m(0.0)
         if depth_m < FITS_M or hand.waits(self._done) * self._step_ns >= PATIENCE_NS:

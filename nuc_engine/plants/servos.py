@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nuc_engine.model.plan import Plan
 from nuc_engine.plants.mjcf import braking_n_m_s, kind_of, servo_gain
-from nuc_engine.plants.shaft import Shaft
+from nuc_engine.plants.shaft import ShaftConversion
 from nuc_engine.plants.spec import PlantSpec
 from nuc_engine.plants.variation import Variation
 
@@ -61,7 +61,7 @@ def servos_of(plan: Plan, spec: PlantSpec) -> Servos:
     """Work the numbers out. Raises PlantSpecError for a motor that nobody describes."""
     servo = spec.servo
     kinds = [kind_of(motor, spec) for motor in plan.motors]
-    shafts = [Shaft.of_motor(motor) for motor in plan.motors]
+    shafts = [ShaftConversion.of_motor(motor) for motor in plan.motors]
     # Dead ticks are those of the meter that the description is of; of other servos' meters no such thing is known.
     readout = [
         (

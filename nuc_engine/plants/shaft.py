@@ -13,7 +13,7 @@ from nuc_engine.model.plan import MotorPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Shaft:
+class ShaftConversion:
     """joint [rad] = `joint_per_shaft` * shaft [deg] + `joint_offset`, and back again."""
 
     joint_per_shaft: float
@@ -22,7 +22,7 @@ class Shaft:
     shaft_offset: float
 
     @classmethod
-    def of_motor(cls, motor: MotorPlan) -> Shaft:
+    def of_motor(cls, motor: MotorPlan) -> ShaftConversion:
         """Work the numbers out from a motor's calibration. Raises ValueError when its slope, or its tick, is 0."""
         tick_deg = motor.tick_deg
         if motor.cal2 == 0.0 or tick_deg == 0.0:

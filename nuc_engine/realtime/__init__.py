@@ -11,15 +11,15 @@ Imports nothing that is slow to load: no numpy, no ZeroMQ.
 
 from nuc_engine.realtime.clock import RealClock, SuspendWatch
 from nuc_engine.realtime.errors import RealtimeError
-from nuc_engine.realtime.privileges import RealtimePolicy, RealtimeReport, Step, acquire
+from nuc_engine.realtime.privileges import Grant, RealtimePolicy, RealtimeReport, acquire
 from nuc_engine.realtime.stats import TaskStatistics
 
 __all__ = [
+    "Grant",
     "RealClock",
     "RealtimeError",
     "RealtimePolicy",
     "RealtimeReport",
-    "Step",
     "SuspendWatch",
     "TaskStatistics",
     "acquire",

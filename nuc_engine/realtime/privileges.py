@@ -40,7 +40,7 @@ class RealtimePolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Grant:
     """One thing that was asked for: whether it is `granted`, what was reached or is missing, and the remedy."""
 
     name: str
@@ -56,7 +56,7 @@ class Step:
 class RealtimeReport:
     """What came of it. Keep it: as long as it is open, the CPU stays out of deep idle states."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Grant, ...]
     _latency: int | None = None
 
     @property
@@ -91,7 +91,7 @@ def acquire(policy: RealtimePolicy, system: System | None = None) -> RealtimeRep
     if policy.latency_us is not None and policy.latency_us < 0:
         raise RealtimeError(f"latency_us {policy.latency_us}: expected 0 (never idle deeply) or more microseconds")
     asked = system if system is not None else LinuxSystem()
-    steps: list[Step] = []
+    steps: list[Grant] = []
     latency = None
     if policy.freeze_collector:
         steps.append(_collector(asked))
@@ -117,57 +117,57 @@ def _attempt(call: Callable[[], object]) -> OSError | None:
     return None
 
 
-def _collector(system: System) -> Step:
+def _collector(system: System) -> Grant:
     system.freeze_collector()
-    return Step("collector", True, "garbage collector frozen: no pauses, reference counting alone frees memory")
+    return Grant("collector", True, "garbage collector frozen: no pauses, reference counting alone frees memory")
 
 
-def _memory(system: System, *, on_fault: bool) -> list[Step]:
+def _memory(system: System, *, on_fault: bool) -> list[Grant]:
     limit = None if system.has_capability(CAP_IPC_LOCK) else system.memory_limit()
     # Under a limit, locking later mappings too would make them fail one day, and with them the engine.
     error = _attempt(lambda: system.lock_memory(future=limit is None, on_fault=on_fault))
-    steps: list[Step] = []
+    steps: list[Grant] = []
     if error is not None:
         found = "no limit" if limit is None else f"RLIMIT_MEMLOCK is {limit} bytes"
-        steps.append(Step("memory", False, f"locked memory: {error.strerror}; {found}", _LOCK_ALL))
+        steps.append(Grant("memory", False, f"locked memory: {error.strerror}; {found}", _LOCK_ALL))
     elif limit is not None:
         text = f"locked memory: only what is mapped now is locked, since RLIMIT_MEMLOCK is {limit} bytes"
-        steps.append(Step("memory", False, text, _LOCK_ALL))
+        steps.append(Grant("memory", False, text, _LOCK_ALL))
     else:
-        steps.append(Step("memory", True, "memory locked, now and later"))
+        steps.append(Grant("memory", True, "memory locked, now and later"))
     if system.keep_heap():
-        steps.append(Step("heap", True, "heap never shrinks"))
+        steps.append(Grant("heap", True, "heap never shrinks"))
     else:
         remedy = "use a Python built for glibc"
-        steps.append(Step("heap", False, "heap: the C library can not be told to keep its memory", remedy))
+        steps.append(Grant("heap", False, "heap: the C library can not be told to keep its memory", remedy))
     return steps
 
 
-def _cpu(system: System, cpu: int) -> Step:
+def _cpu(system: System, cpu: int) -> Grant:
     error = _attempt(lambda: system.set_cpu(cpu))
     if error is None:
-        return Step("cpu", True, f"on CPU {cpu} alone")
+        return Grant("cpu", True, f"on CPU {cpu} alone")
     usable = ", ".join(map(str, system.cpus()))
     remedy = f"choose one of {usable}, or widen `CPUAffinity=`/`AllowedCPUs=` of the unit"
-    return Step("cpu", False, f"CPU {cpu}: {error.strerror}; CPUs this process may use are {usable}", remedy)
+    return Grant("cpu", False, f"CPU {cpu}: {error.strerror}; CPUs this process may use are {usable}", remedy)
 
 
-def _slack(system: System, slack_ns: int) -> Step:
+def _slack(system: System, slack_ns: int) -> Grant:
     error = _attempt(lambda: system.set_timer_slack(slack_ns))
     if error is None:
-        return Step("timer_slack", True, f"timer slack {slack_ns} ns")
+        return Grant("timer_slack", True, f"timer slack {slack_ns} ns")
     remedy = "allow prctl in the unit's `SystemCallFilter=`; matters only without SCHED_FIFO"
-    return Step("timer_slack", False, f"timer slack {slack_ns} ns: {error.strerror}", remedy)
+    return Grant("timer_slack", False, f"timer slack {slack_ns} ns: {error.strerror}", remedy)
 
 
-def _latency(system: System, latency_us: int) -> tuple[Step, int | None]:
+def _latency(system: System, latency_us: int) -> tuple[Grant, int | None]:
     what = f"CPU idle latency at most {latency_us} us"
     try:
         descriptor = system.hold_latency(latency_us)
     except OSError as error:
         text = f"{what}: /dev/cpu_dma_latency: {error.strerror}"
-        return Step("latency", False, text, _latency_remedy(error)), None
-    return Step("latency", True, what), descriptor
+        return Grant("latency", False, text, _latency_remedy(error)), None
+    return Grant("latency", True, what), descriptor
 
 
 def _latency_remedy(error: OSError) -> str:
@@ -178,10 +178,10 @@ def _latency_remedy(error: OSError) -> str:
     return "install 99-nuc.rules, which gives the device to group nuc, and be in that group"
 
 
-def _fifo(system: System, priority: int) -> Step:
+def _fifo(system: System, priority: int) -> Grant:
     error = _attempt(lambda: system.set_fifo(priority))
     if error is None:
-        return Step("fifo", True, f"SCHED_FIFO priority {priority}")
+        return Grant("fifo", True, f"SCHED_FIFO priority {priority}")
     limit = system.priority_limit()
     if limit is not None and limit < priority and not system.has_capability(CAP_SYS_NICE):
         room = max(priority, 60)
@@ -190,4 +190,4 @@ def _fifo(system: System, priority: int) -> Step:
     else:
         found = "the limits would allow it"
         remedy = "switch `RestrictRealtime=` of the unit off, or give its control group runtime in cpu.rt_runtime_us"
-    return Step("fifo", False, f"SCHED_FIFO priority {priority}: not permitted ({error.strerror}); {found}", remedy)
+    return Grant("fifo", False, f"SCHED_FIFO priority {priority}: not permitted ({error.strerror}); {found}", remedy)

@@ -18,7 +18,7 @@ _SCRIPT_TIME = re.compile(r'<[a-zA-Z]+ (?:[^>]* )?time="([0-9]{1,9}(?:\.[0-9]{1,
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FileDifference:
     """Where a file first differs: `record` counts lines from 1, and 0 is the whole file.
 
     `field` is the name of a column in columns.json, `column N` behind the last one it names, "line" where it names none
@@ -36,7 +36,7 @@ class Difference:
 
 def compare_file(
     folder: Path, out: Path, name: str, *, whole: bool = True, until_ns: int | None = None
-) -> Difference | None:
+) -> FileDifference | None:
     """Return where a file of one data directory first differs from its namesake in another, None where it does not.
 
     Without `whole`, the first one may end in a torn line, and what follows its last whole line in the second one does
@@ -46,7 +46,9 @@ def compare_file(
     if not then.is_file() or not now.is_file():
         if then.is_file() == now.is_file():
             return None
-        return Difference(name, 0, None, "file", *("there" if path.is_file() else "missing" for path in (then, now)))
+        return FileDifference(
+            name, 0, None, "file", *("there" if path.is_file() else "missing" for path in (then, now))
+        )
     a, b = then.read_bytes(), now.read_bytes()
     if a == b:
         return None
@@ -83,11 +85,11 @@ def _kept(lines: list[str], until_ns: int | None) -> list[str]:
     return kept
 
 
-def _bytes(name: str, a: bytes, b: bytes) -> Difference:
-    return Difference(name, 0, None, "bytes", f"{len(a)} bytes", f"{len(b)} bytes")
+def _bytes(name: str, a: bytes, b: bytes) -> FileDifference:
+    return FileDifference(name, 0, None, "bytes", f"{len(a)} bytes", f"{len(b)} bytes")
 
 
-def _first_record(then: Path, now: Path) -> Difference | None:
+def _first_record(then: Path, now: Path) -> FileDifference | None:
     try:
         old, new = list(inputs.read_inputs(then)), list(inputs.read_inputs(now))
     except inputs.InputRecordError:
@@ -95,32 +97,34 @@ def _first_record(then: Path, now: Path) -> Difference | None:
     for number, (a, b) in enumerate(zip(old, new, strict=False), 1):
         if a != b:
             time = a[2] if a[0] != "head" else None
-            return Difference(then.name, number, time, str(a[0]), str(a), str(b))
+            return FileDifference(then.name, number, time, str(a[0]), str(a), str(b))
     return _length(then.name, old, new)
 
 
-def _first_line(name: str, old: list[str], new: list[str], names: Sequence[str]) -> Difference | None:
+def _first_line(name: str, old: list[str], new: list[str], names: Sequence[str]) -> FileDifference | None:
     for number, (a, b) in enumerate(zip(old, new, strict=False), 1):
         if a != b:
             return _first_field(name, number, a, b, names)
     return _length(name, old, new)
 
 
-def _length(name: str, old: Sequence[Any], new: Sequence[Any]) -> Difference | None:
+def _length(name: str, old: Sequence[Any], new: Sequence[Any]) -> FileDifference | None:
     if len(old) == len(new):
         return None
-    return Difference(name, min(len(old), len(new)) + 1, None, "length", f"{len(old)} records", f"{len(new)} records")
+    return FileDifference(
+        name, min(len(old), len(new)) + 1, None, "length", f"{len(old)} records", f"{len(new)} records"
+    )
 
 
-def _first_field(name: str, number: int, a: str, b: str, names: Sequence[str]) -> Difference:
+def _first_field(name: str, number: int, a: str, b: str, names: Sequence[str]) -> FileDifference:
     old, new = a.split(), b.split()
     time = line_ns(a)
     if old == new:
-        return Difference(name, number, time, "white space", repr(a), repr(b))
+        return FileDifference(name, number, time, "white space", repr(a), repr(b))
     if not names or len(old) != len(new):
-        return Difference(name, number, time, "line", a.strip(), b.strip())
+        return FileDifference(name, number, time, "line", a.strip(), b.strip())
     at = next(k for k, (x, y) in enumerate(zip(old, new, strict=True)) if x != y)
-    return Difference(name, number, time, names[at] if at < len(names) else f"column {at + 1}", old[at], new[at])
+    return FileDifference(name, number, time, names[at] if at < len(names) else f"column {at + 1}", old[at], new[at])
 
 
 def _column_names(folder: Path, name: str) -> list[str]:

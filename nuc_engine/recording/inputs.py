@@ -24,7 +24,7 @@ from typing import Any, TypeGuard, cast
 
 import msgpack
 
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.model.changes import Applied, Controlled
 from nuc_engine.model.plan import Plan
 from nuc_engine.plants.events import read_event
@@ -68,7 +68,7 @@ class InputRecord:
         self.records += 1
         self._packer.pack(record)
 
-    def cycle(self, now_ns: int, cycle: int, replies: Replies) -> None:
+    def cycle(self, now_ns: int, cycle: int, replies: ExchangeReplies) -> None:
         """Record the replies of one cycle as they came."""
         self._put("cycle", cycle, now_ns, *replies)
 

@@ -14,7 +14,7 @@ _TAIL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class LastRecords:
     """Times of a bout's last records: of a task's data, of anything at all, and of its stop where that was logged."""
 
     data_ns: int
@@ -22,7 +22,7 @@ class Reach:
     stop_ns: int | None
 
 
-def find_reach(folder: Path) -> Reach | None:
+def find_reach(folder: Path) -> LastRecords | None:
     """Return how far the bout of a data directory came, or None when nothing was recorded."""
     data = [time for name in _DATA if (time := line_ns(_last_line(folder / name))) is not None]
     event = _last_line(folder / _EVENTS)
@@ -31,7 +31,7 @@ def find_reach(folder: Path) -> Reach | None:
         return None
     data_ns = max(data, default=0)
     last_ns = max(data_ns, told or 0)
-    return Reach(data_ns, last_ns, told if event.split()[1:2] == ["engine_stop"] else None)
+    return LastRecords(data_ns, last_ns, told if event.split()[1:2] == ["engine_stop"] else None)
 
 
 def _last_line(path: Path) -> str:

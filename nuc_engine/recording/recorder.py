@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.plan import Plan
@@ -100,7 +100,7 @@ class BoutRecorder:
         """An exchange begins."""
         self._inputs.started(now_ns, level, goals)
 
-    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
+    def motor(self, now_ns: int, board: Board, replies: ExchangeReplies) -> None:
         """A cycle is complete."""
         self.cycle = board.cycle
         self._logs.motor(now_ns, board)

@@ -74,11 +74,11 @@ class RecoverReport:
         return bool(self.mends) or self.manifest_rewritten
 
 
-Told = Callable[[str], None]
+LineCallback = Callable[[str], None]
 """Told of each file that is being looked at."""
 
 
-def recover(folder: Path, *, dry_run: bool = False, told: Told | None = None) -> RecoverReport:
+def recover(folder: Path, *, dry_run: bool = False, told: LineCallback | None = None) -> RecoverReport:
     """Mend a data directory; one that is whole is left as it is, so that it may be done again.
 
     Raises RecoverRefused when it holds no bout, or a bout that is being written.
@@ -111,7 +111,7 @@ def _lock(folder: Path) -> FolderLock:
         raise RecoverRefused(f"{folder}: is being written to; stop the daemon first") from error
 
 
-def _find_mends(folder: Path, told: Told | None) -> list[Mend]:
+def _find_mends(folder: Path, told: LineCallback | None) -> list[Mend]:
     found: list[Mend] = []
     for name, whole in {**_FINDERS, **_mcap_finders(folder)}.items():
         path = folder / name

@@ -13,7 +13,7 @@ from typing import Any
 from drivers.servo import count_misses
 from nuc_engine.control.clock import VirtualClock
 from nuc_engine.control.dispatcher import Dispatcher
-from nuc_engine.model.changes import Applied, Changeset, Control, Controlled, Write
+from nuc_engine.model.changes import Applied, Changeset, Controlled, JointControl, Write
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store, StoreError
 from nuc_engine.recording.inputs import InputRecordError
@@ -103,7 +103,7 @@ class Repetition(Dispatcher):
             self.recorder.abandon()
             raise InputRecordError(f"{source}: a rule in the store can not be read: {error}") from error
         self._writes: list[Write] = []
-        self._made: list[Control] = []
+        self._made: list[JointControl] = []
 
     def repeat(self, until_ns: int) -> None:
         """Run everything before `until_ns`. Raises InputRecordError for an entry that does not fit the model."""
@@ -142,7 +142,7 @@ class Repetition(Dispatcher):
             case "control", _:
                 self.recorder.author = entry[7] if len(entry) > 7 else ""
                 joint = next(joint.index for joint in self.plan.joints if joint.id_num == entry[4])
-                self._made.append(Control(entry[3], joint, entry[5]))
+                self._made.append(JointControl(entry[3], joint, entry[5]))
             case _:
                 pass
 

@@ -1,7 +1,6 @@
 """The service: the process of the daemon that talks to people, programs and the disk.
 
     access              who may reach the daemon from where
-    asking              requests for data
     authors             whose edits are whose, as the log has it
     channel             commands (ROUTER), telemetry (XPUB), keys
     clients             one entry per identity of the command socket, with name, role and budget
@@ -9,11 +8,13 @@
     connections         bounds on how many connections there are and what each may cost
     control             who is in control
     core_link           the service's end of the rings
+    data_requests       requests for data
     edits               edits that took effect
     elements            `NAME[k]`: one element of an HDSO, by name
     errors              errors of the service
     folders             where names in requests lead
     hub                 what every method of the channel works with: core, clients, control, logger
+    log_quota           how much of what clients are answered may be logged
     main                the process: sockets, logger and loop put together, and how it ends
     method              what a handler is called with
     methods             from the bytes of a request to its handler and its answer
@@ -26,7 +27,6 @@
     methods_values      get, set, scripts and what waits for its time
     mirror              named values of the last cycle
     pack                MessagePack of answers and telemetry
-    ration              how much of what clients are answered may be logged
     reads               requests for data that wait for their time
     recent              what happened lately, numbered, for clients that ask and for the telemetry's event topic
     save                values in force as documents

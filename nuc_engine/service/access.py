@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nuc_engine.machine.rundir import LONGEST
-from nuc_engine.messages.keys import ALLOWED, SERVER, Client, KeyPair, KeysError, load_allowed, load_secret
+from nuc_engine.messages.keys import ALLOWED, SERVER, AllowedClient, KeyFileError, KeyPair, load_allowed, load_secret
 from nuc_engine.service.errors import ServiceError
 
 DOMAIN = "nuc"
@@ -46,7 +46,7 @@ class Address:
 
 
 def read_address(url: str) -> Address:
-    """Return an address. Raises ServiceError for one that is none."""
+    """Parse an address. Raises ServiceError where it is malformed."""
     if url.startswith(("ipc://", "inproc://")) and len(url) > len("ipc://"):
         if len(os.fsencode(url.partition("://")[2])) > LONGEST:
             raise ServiceError(f"{url}: too long for a socket ({LONGEST} bytes); choose a shorter path")
@@ -60,7 +60,7 @@ def read_address(url: str) -> Address:
 def read_datagram_address(address: str) -> tuple[str, int]:
     """Return host and port that datagrams go to. Raises ServiceError unless they stay on this machine.
 
-    Datagrams are not encrypted, so that they could be read by anybody on the way.
+    Datagrams are not encrypted: any host on the way could read them.
     """
     found = _UDP.fullmatch(address)
     if found is None or not 1 <= int(found[2]) <= _MAX_PORT:
@@ -89,7 +89,7 @@ class Access:
         """Read the keys. Raises ServiceError when they can not be used."""
         self._list = None if folder is None else folder / ALLOWED
         self.pair: KeyPair | None = None
-        self._allowed: Mapping[bytes, Client] = {}
+        self._allowed: Mapping[bytes, AllowedClient] = {}
         self._stamp: tuple[int, int] | None = None
         self.denied = 0
         if folder is None:
@@ -97,7 +97,7 @@ class Access:
         try:
             self.pair = load_secret(folder / f"{SERVER}.key_secret")
             self._reload()
-        except KeysError as error:
+        except KeyFileError as error:
             raise ServiceError(str(error)) from error
 
     def check(self, address: Address, *, commands: bool = False) -> None:
@@ -114,7 +114,7 @@ class Access:
         """Return name and role of a client let in under this name; None once it is no longer on the list."""
         try:
             self._reload()
-        except KeysError:
+        except KeyFileError:
             return None
         for client in self._allowed.values():
             if client.name == name:
@@ -132,7 +132,7 @@ class Access:
             return [version, number, b"400", b"not allowed", b"", b""]
         return [version, number, b"200", b"OK", client.name.encode(), b""]
 
-    def _client_of(self, request: list[bytes]) -> Client | None:
+    def _client_of(self, request: list[bytes]) -> AllowedClient | None:
         if len(request) != 7 or (request[0], request[2], request[5]) != (b"1.0", DOMAIN.encode(), b"CURVE"):
             return None
         if len(request[6]) != _KEY_BYTES:
@@ -141,7 +141,7 @@ class Access:
 
         try:
             self._reload()
-        except KeysError:
+        except KeyFileError:
             return None
         encoded: Any = z85.encode(request[6])
         return self._allowed.get(bytes(encoded))
@@ -152,7 +152,7 @@ class Access:
         try:
             stat = self._list.stat()
         except OSError as error:
-            raise KeysError(f"{self._list} can not be read: {error.strerror or error}") from error
+            raise KeyFileError(f"{self._list} can not be read: {error.strerror or error}") from error
         stamp = (stat.st_mtime_ns, stat.st_ino)
         if stamp != self._stamp:
             self._allowed = load_allowed(self._list)

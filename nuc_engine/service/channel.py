@@ -42,7 +42,7 @@ _LOCAL_PEER = re.compile(r"localhost:(\d+):\d+:(\d+)")
 """How ZeroMQ writes who is at the other end of a Unix socket: user, group and process, as the kernel says."""
 
 _IN_QUEUE, _OUT_QUEUE = 1000, 500
-Ready = frozenset[Any]
+ReadySockets = frozenset[Any]
 """Sockets and descriptors that can be read."""
 
 _ZAP = "inproc://zeromq.zap.01"
@@ -104,13 +104,13 @@ class Sockets:
         self.descriptors: tuple[int, ...] = tuple(socket.get(zmq.FD) for socket in self._read)
         """Each becomes readable when something happens to a socket: then `ready` says whether there is something."""
 
-    def ready(self) -> Ready:
+    def ready(self) -> ReadySockets:
         """Return what may be read."""
         return frozenset(socket for socket in self._read if socket.get(zmq.EVENTS) & zmq.POLLIN)
 
     # --- commands ---
 
-    def messages(self, ready: Ready) -> Iterator[Message]:
+    def messages(self, ready: ReadySockets) -> Iterator[Message]:
         """Yield what has come, a bounded number from each socket."""
         for which, router in enumerate(self._routers):
             if router not in ready:
@@ -172,7 +172,7 @@ class Sockets:
 
     # --- housekeeping ---
 
-    def step(self, ready: Ready) -> None:
+    def step(self, ready: ReadySockets) -> None:
         """Answer questions about keys, note who listens and which connections ended."""
         if self._zap in ready:
             request: Any = self._zap.recv_multipart(zmq.NOBLOCK)

@@ -8,7 +8,7 @@ from typing import Any
 
 from nuc_engine.messages.errors import Refused
 from nuc_engine.messages.limits import ROLES
-from nuc_engine.service.ration import Ration
+from nuc_engine.service.log_quota import LogQuota
 
 MAX_CLIENTS = 256
 IDLE_NS = 600_000_000_000
@@ -29,7 +29,7 @@ ANONYMOUS = "anonymous"
 
 
 @dataclass(slots=True)
-class Client:
+class ConnectedClient:
     """One client. `key` tells it from all others; `address` are the frames that go before a payload sent to it."""
 
     key: bytes
@@ -42,7 +42,7 @@ class Client:
     budget: float = BURST
     rubbish: int = 0
     refused: int = 0
-    ration: Ration = field(default_factory=Ration)
+    log_quota: LogQuota = field(default_factory=LogQuota)
     session: Any = field(default=None, repr=False)
     peer: str = ""
     """User and process on this machine, as the kernel says; empty where it is elsewhere."""
@@ -75,26 +75,26 @@ class Client:
 class Clients:
     """All clients that were heard of lately, at most MAX_CLIENTS.
 
-    `spares` says who keeps its place whoever comes; `forgotten` is told of everybody who loses it.
+    `spares` says who keeps its place whoever comes; `forgotten` is called with every client that is dropped.
     """
 
     def __init__(self) -> None:
-        self._clients: dict[bytes, Client] = {}
+        self._clients: dict[bytes, ConnectedClient] = {}
         self._lowered: dict[bytes, str] = {}
-        self.spares: Callable[[Client], bool] = lambda _: False
-        self.forgotten: Callable[[Client], None] = lambda _: None
+        self.spares: Callable[[ConnectedClient], bool] = lambda _: False
+        self.forgotten: Callable[[ConnectedClient], None] = lambda _: None
 
-    def __iter__(self) -> Iterator[Client]:
+    def __iter__(self) -> Iterator[ConnectedClient]:
         """Iterate over them, in the order in which they came."""
         return iter(tuple(self._clients.values()))
 
-    def get(self, key: bytes) -> Client | None:
+    def get(self, key: bytes) -> ConnectedClient | None:
         """Return the client of a key."""
         return self._clients.get(key)
 
     def heard(
         self, key: bytes, address: list[bytes], who: tuple[str, str] | None, now_ns: int, peer: str = ""
-    ) -> Client:
+    ) -> ConnectedClient:
         """Return the client of a key, a new one if need be. `who` is name and role where keys vouch for them.
 
         Raises Refused for a new one that there is no room for.
@@ -103,17 +103,17 @@ class Clients:
         name, role = who if who is not None else (ANONYMOUS, ROLES[-1])
         if client is None:
             self._make_room(now_ns)
-            client = Client(key, address, self._free(name), role, who is not None, seen_ns=now_ns)
+            client = ConnectedClient(key, address, self._free(name), role, who is not None, seen_ns=now_ns)
             self._clients[key] = client
         self.limit(client, role)
         client.address, client.peer = address, peer
         return client
 
-    def limit(self, client: Client, role: str) -> None:
+    def limit(self, client: ConnectedClient, role: str) -> None:
         """Let a client have a role, or the lesser one that it has asked for."""
         client.role = min(role, self._lowered.get(client.key, role), key=ROLES.index)
 
-    def greet(self, client: Client, name: str, role: str | None) -> None:
+    def greet(self, client: ConnectedClient, name: str, role: str | None) -> None:
         """Let a client say who it is. It may ask for a lesser role, for good; a name that keys vouch for stays.
 
         Raises Refused for a greater role.
@@ -131,7 +131,7 @@ class Clients:
             client.name = self._free(name)
         client.greeted = True
 
-    def named(self, name: str) -> Client:
+    def named(self, name: str) -> ConnectedClient:
         """Return a client by name. Raises Refused."""
         for client in self._clients.values():
             if client.name == name:
@@ -139,7 +139,7 @@ class Clients:
         known = ", ".join(client.name for client in self._clients.values())
         raise Refused("not_found", f"no client is called {name!r}", f"there are: {known}")
 
-    def drop(self, client: Client) -> None:
+    def drop(self, client: ConnectedClient) -> None:
         """Forget a client, and let what belongs to it end."""
         if self._clients.pop(client.key, None) is not None:
             self.forgotten(client)
@@ -157,7 +157,7 @@ class Clients:
         return next(other for k in range(2, len(taken) + 3) if (other := f"{name}#{k}") not in taken)
 
     def _make_room(self, now_ns: int) -> None:
-        """Let one go who has been quiet and has nothing to lose, watchers first. Raises Refused where nobody has."""
+        """Drop an idle client without control or subscriptions, watchers first. Raises Refused where there is none."""
         if len(self._clients) < MAX_CLIENTS:
             return
         quiet = [client for client in self if now_ns - client.seen_ns >= QUIET_NS and not self.spares(client)]

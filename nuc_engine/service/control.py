@@ -7,8 +7,8 @@ from nuc_engine.messages.errors import Refused
 _NS = 1_000_000_000
 
 
-class Control:
-    """Holds the key of the client in control, or None. `timeout_s` without a message from it, and nobody has it."""
+class ControlLease:
+    """Holds the key of the client in control, or None. After `timeout_s` without a message from it the lease ends."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_ns = round(timeout_s * _NS)
@@ -21,7 +21,7 @@ class Control:
             self._holder = None
         return self._holder
 
-    def heard(self, client: bytes, now_ns: int) -> None:
+    def note_message(self, client: bytes, now_ns: int) -> None:
         """Note a message of a client: whatever it says keeps its control alive."""
         if self.holder(now_ns) == client:
             self._seen_ns = now_ns

@@ -14,16 +14,18 @@ from typing import Any
 
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import Ring, RingError
-from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, Command, Kind, pack, unpack
+from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, CoreCommand, RecordKind, pack, unpack
 from nuc_engine.messages.errors import Refused
-from nuc_engine.model.changes import Control, Write
+from nuc_engine.model.changes import JointControl, Write
 from nuc_engine.service.waiting import Awaited, Waiting
 
 AT_ONCE = -1
 """Engine time of a change that is to take effect as soon as it arrives."""
 
 ACK_TIMEOUT_S = 2.0
-EACH_CYCLE = frozenset({int(Kind.MOTOR), int(Kind.SENSORS), int(Kind.STATES), int(Kind.MUSCLES)})
+EACH_CYCLE = frozenset(
+    {int(RecordKind.MOTOR), int(RecordKind.SENSORS), int(RecordKind.STATES), int(RecordKind.MUSCLES)}
+)
 """Kinds of which only the newest matters here."""
 
 _LIFE_BITS = 32
@@ -46,7 +48,7 @@ class Ack:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PartOutcome:
     """What became of one write or control of an edit.
 
     A write may be `replaced` by a later one of it; `element` is there where one element alone was written.
@@ -67,7 +69,7 @@ class Done:
     request: int
     time_ns: int
     cycle: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PartOutcome, ...]
 
 
 @dataclass(slots=True)
@@ -84,15 +86,15 @@ class Edit:
     elements: deque[int | None] = field(default_factory=deque[int | None])
     ack: Awaited[Ack] = field(default_factory=Awaited[Ack])
     done: Awaited[Done] = field(default_factory=Awaited[Done])
-    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    outcomes: list[PartOutcome] = field(default_factory=list[PartOutcome])
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ChangeParts:
     """What takes effect together: writes and controls."""
 
     writes: tuple[Write, ...] = ()
-    controls: tuple[Control, ...] = ()
+    controls: tuple[JointControl, ...] = ()
 
     @property
     def size(self) -> int:
@@ -101,24 +103,24 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ScheduledChange:
     """What is to take effect together: when (engine time in ns, or AT_ONCE), what it is called, and its parts."""
 
     due_ns: int
     names: tuple[str, ...]
-    parts: Parts
+    parts: ChangeParts
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
     """A change, what a CHANGESET says of it after its request's number, and the bytes it takes in the ring."""
 
-    change: Change
+    change: ScheduledChange
     fields: tuple[Any, ...]
     size: int
 
 
-Listener = Callable[[int, list[Any]], None]
+RecordListener = Callable[[int, list[Any]], None]
 """Told (kind, fields) of every record that does not come with each cycle."""
 
 
@@ -138,7 +140,7 @@ class CoreLink:
         self._timed: set[int] = set()
         self._unsent: set[int] = set()
         self._reserved = 0
-        self.listeners: list[Listener] = []
+        self.listeners: list[RecordListener] = []
         # An earlier service may have left changes that wait for their time.
         self._all_mine = life == 0
         self.announce: Callable[[int, str, Callable[[], int]], None] = _to_nobody
@@ -162,7 +164,7 @@ class CoreLink:
         """Whether there are records that were not read yet."""
         return self._ring.written > self._cursor
 
-    def send(self, command: Command, *fields: Any) -> tuple[int, Awaited[Ack]]:
+    def send(self, command: CoreCommand, *fields: Any) -> tuple[int, Awaited[Ack]]:
         """Send a command; return its number, and its acknowledgement once there is one. Raises Refused."""
         self._number += 1
         return self._send(self._number, command, *fields)
@@ -173,7 +175,7 @@ class CoreLink:
         if not self.ready:
             raise Refused("core_gone", "the core is being restarted", "try again in a second")
 
-    def _send(self, request: int, command: Command, *fields: Any) -> tuple[int, Awaited[Ack]]:
+    def _send(self, request: int, command: CoreCommand, *fields: Any) -> tuple[int, Awaited[Ack]]:
         self._check_ready()
         if not self._block.rings["commands"].put(command, pack(request, *fields)):
             raise Refused("core_gone", "the core takes no commands: too many wait, or this one is too long")
@@ -187,9 +189,9 @@ class CoreLink:
         """Return the number of the first edit that is not done yet, or of the next one."""
         return min(*self.edits, *self._unsent, self._number + 1, self._number + 1) if self._all_mine else 0
 
-    def edit(self, author: str, due_ns: int, names: Sequence[str], parts: Parts) -> Edit:
+    def edit(self, author: str, due_ns: int, names: Sequence[str], parts: ChangeParts) -> Edit:
         """Send a change of HDSOs and controls. Raises Refused."""
-        (admitted,) = admit([Change(due_ns, tuple(names), parts)])
+        (admitted,) = admit([ScheduledChange(due_ns, tuple(names), parts)])
         request = self.reserve(author, [admitted])
         try:
             return self.send_edit(author, request, admitted)
@@ -228,7 +230,7 @@ class CoreLink:
     def send_edit(self, author: str, request: int, admitted: Admitted) -> Edit:
         """Send a change for which there is room under its number. Raises Refused."""
         change = admitted.change
-        _, ack = self._send(request, Command.CHANGESET, *admitted.fields)
+        _, ack = self._send(request, CoreCommand.CHANGESET, *admitted.fields)
         self.release(request, [admitted])
         elements = deque(write.element for write in change.parts.writes)
         edit = Edit(request, author, change.due_ns, change.names, elements, ack)
@@ -247,7 +249,7 @@ class CoreLink:
     def forget(self, request: int) -> Awaited[Ack]:
         """Withdraw a timed change, or all (-1), that are not yet due."""
         gone = [self.edits[number] for number in (self._timed if request == -1 else self._timed & {request})]
-        _, ack = self.send(Command.FORGET, request)
+        _, ack = self.send(CoreCommand.FORGET, request)
         ack.tell(lambda: self._forgotten(ack, gone))
         return ack
 
@@ -260,7 +262,7 @@ class CoreLink:
         for kind, content in self._records():
             if kind in EACH_CYCLE:
                 self.latest[kind] = content
-            elif kind != Kind.START:
+            elif kind != RecordKind.START:
                 self._take(kind, unpack(content))
                 if most is not None and (most := most - 1) <= 0:
                     break
@@ -272,7 +274,7 @@ class CoreLink:
     def _records(self) -> Iterator[tuple[int, bytes]]:
         ring = self._ring
         if ring.written - self._cursor > ring.capacity:
-            # The logger was faster: what lay between is in the files, but nobody here will hear of it.
+            # The logger has read further: the records in between are in the files, but are lost to this process.
             self.overtaken += 1
             self._cursor = ring.kept
         try:
@@ -285,22 +287,22 @@ class CoreLink:
 
     def _take(self, kind: int, fields: list[Any]) -> None:
         match kind, fields:
-            case Kind.ACK, [request, ok, time_ns, cycle, detail]:
+            case RecordKind.ACK, [request, ok, time_ns, cycle, detail]:
                 self._acknowledge(Ack(request, time_ns, cycle, detail), bool(ok))
-            case Kind.APPLIED, [_, _, index, values, replaced, refused, request]:
-                self._note(request, Outcome("write", index, tuple(values), refused, bool(replaced)))
-            case Kind.CONTROL, [_, _, what, joint, value, refused, request]:
-                self._note(request, Outcome(what, joint, (value,), refused))
+            case RecordKind.APPLIED, [_, _, index, values, replaced, refused, request]:
+                self._note(request, PartOutcome("write", index, tuple(values), refused, bool(replaced)))
+            case RecordKind.CONTROL, [_, _, what, joint, value, refused, request]:
+                self._note(request, PartOutcome(what, joint, (value,), refused))
             case _:
                 pass
-        # Listeners see a change before whoever waits for it goes on.
+        # Listeners see a change before the request that waits for it continues.
         self._tell(kind, fields)
-        if kind == Kind.DONE:
+        if kind == RecordKind.DONE:
             request, time_ns, cycle, _ = fields
             edit = self._done_with(request)
             if edit is not None:
                 edit.done.give(Done(request, time_ns, cycle, tuple(edit.outcomes)))
-        elif kind == Kind.BOUT_END:
+        elif kind == RecordKind.BOUT_END:
             self._drop_timed()
 
     def _drop_timed(self) -> None:
@@ -326,7 +328,7 @@ class CoreLink:
         for listener in tuple(self.listeners):
             listener(kind, fields)
 
-    def _note(self, request: int, outcome: Outcome) -> None:
+    def _note(self, request: int, outcome: PartOutcome) -> None:
         edit = self.edits.get(request)
         if edit is None:
             return
@@ -367,7 +369,7 @@ class CoreLink:
         self._end(list(self.edits.values()), error)
 
 
-def admit(changes: Sequence[Change]) -> list[Admitted]:
+def admit(changes: Sequence[ScheduledChange]) -> list[Admitted]:
     """Return changes as they are sent. Pure; raises Refused where too much is to take effect together."""
     size = max((change.parts.size for change in changes), default=0)
     if size > MOST_AT_ONCE:
@@ -376,7 +378,7 @@ def admit(changes: Sequence[Change]) -> list[Admitted]:
     return [_admitted(change) for change in changes]
 
 
-def _admitted(change: Change) -> Admitted:
+def _admitted(change: ScheduledChange) -> Admitted:
     parts = change.parts
     writes = [(w.hdso, w.values, *(() if w.element is None else (w.element,))) for w in parts.writes]
     controls = [(control.what, control.joint, control.value) for control in parts.controls]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import Kind
+from nuc_engine.daemon.wire import RecordKind
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.values import Values
@@ -20,7 +20,7 @@ UNDO_DEPTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EditPart:
     """One HDSO, or one control, of an edit: before and after.
 
     `what` is `write` (elements of HDSO `index`; None: it had no value), `tweak` or `rate` (of joint `index`), or
@@ -33,12 +33,12 @@ class Part:
     after: Any
 
     @property
-    def back(self) -> Part:
+    def back(self) -> EditPart:
         """Return what takes this part back."""
-        return Part(self.what, self.index, self.after, self.before)
+        return EditPart(self.what, self.index, self.after, self.before)
 
 
-Edited = tuple[Part, ...]
+Edited = tuple[EditPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class EditBook:
     def __init__(self, plan: Plan, controls: ControlBook, known: Mapping[int, Values], stopped: str = "limp") -> None:
         self.plan, self.controls, self._stopped = plan, controls, stopped
         self.known: dict[int, Values] = dict(known)
-        self._open: dict[int, dict[tuple[str, int], Part]] = {}
+        self._open: dict[int, dict[tuple[str, int], EditPart]] = {}
         self._done: deque[Edited] = deque(maxlen=UNDO_DEPTH)
         self._undone: deque[Edited] = deque(maxlen=UNDO_DEPTH)
         self._going: dict[int, tuple[deque[Edited], deque[Edited]]] = {}
@@ -124,17 +124,17 @@ class EditBook:
     def take(self, kind: int, fields: Sequence[Any]) -> None:
         """Follow one record of the core."""
         match kind, fields:
-            case Kind.APPLIED, [time_ns, _, index, values, _, "", request]:
+            case RecordKind.APPLIED, [time_ns, _, index, values, _, "", request]:
                 self._written(time_ns, index, tuple(values), request)
-            case Kind.CONTROL, [_, _, what, joint, value, "", request]:
+            case RecordKind.CONTROL, [_, _, what, joint, value, "", request]:
                 self._controlled(what, joint, value, request)
-            case Kind.DONE, [request, _, _, _]:
+            case RecordKind.DONE, [request, _, _, _]:
                 self._finish(request)
-            case Kind.BOUT_BEGIN, [start_ns, *_]:
+            case RecordKind.BOUT_BEGIN, [start_ns, *_]:
                 self._begin(start_ns)
-            case Kind.BOUT_END, _:
+            case RecordKind.BOUT_END, _:
                 self._start_ns = None
-            case Kind.MODE, [_, mode, *_]:
+            case RecordKind.MODE, [_, mode, *_]:
                 self._change_mode(mode)
             case _:
                 pass
@@ -171,7 +171,7 @@ class EditBook:
         self.known[index] = after
         if request <= 0:
             return
-        self._note(request, Part("write", index, before, after))
+        self._note(request, EditPart("write", index, before, after))
         if self.recording is not None:
             engine_ns = 0 if self._start_ns is None else max(0, time_ns - self._start_ns)
             self._recorded.append(Recorded(engine_ns, index, values))
@@ -181,13 +181,13 @@ class EditBook:
         before = self.controls.value(key, joint)
         self.controls.put(what, joint, value)
         if request > 0:
-            self._note(request, Part(key, joint, before, self.controls.value(key, joint)))
+            self._note(request, EditPart(key, joint, before, self.controls.value(key, joint)))
             self._left_out += self.recording is not None
 
-    def _note(self, request: int, part: Part) -> None:
+    def _note(self, request: int, part: EditPart) -> None:
         parts = self._open.setdefault(request, {})
         first = parts.get((part.what, part.index), part)
-        parts[part.what, part.index] = Part(part.what, part.index, first.before, part.after)
+        parts[part.what, part.index] = EditPart(part.what, part.index, first.before, part.after)
 
     def _finish(self, request: int) -> None:
         parts = self._open.pop(request, None)

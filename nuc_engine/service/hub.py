@@ -12,21 +12,21 @@ from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
-from nuc_engine.daemon.wire import Command
+from nuc_engine.daemon.wire import CoreCommand
 from nuc_engine.datalogger.interface import DataLogger
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.store import Store
 from nuc_engine.service.authors import Authors
-from nuc_engine.service.clients import Client, Clients
+from nuc_engine.service.clients import Clients, ConnectedClient
 from nuc_engine.service.configuration import Configuration, check_names, make_configuration, read_configuration
-from nuc_engine.service.control import Control
+from nuc_engine.service.control import ControlLease
 from nuc_engine.service.core_link import CoreLink
 from nuc_engine.service.edits import ControlBook, EditBook
 from nuc_engine.service.folders import Folders
+from nuc_engine.service.log_quota import BURST, OF_ALL, LogQuota, cost_of
 from nuc_engine.service.mirror import Mirror, Moment
-from nuc_engine.service.ration import BURST, OF_ALL, Ration, cost_of
 from nuc_engine.service.reads import Reads
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.save import out_of_reach
@@ -49,7 +49,7 @@ class Hub:
     waiting: Waiting
     core: CoreLink
     clients: Clients
-    control: Control
+    control: ControlLease
     folders: Folders
     logger: DataLogger
     authors: Authors
@@ -70,7 +70,7 @@ class Hub:
     described: tuple[Configuration, Mapping[str, Any]] | None = None
     reads: Reads = field(default_factory=Reads)
     """Requests for data that wait for their time."""
-    ration: Ration = field(default_factory=lambda: Ration(BURST * OF_ALL, share=OF_ALL))
+    ration: LogQuota = field(default_factory=lambda: LogQuota(BURST * OF_ALL, share=OF_ALL))
     """What may be logged of the answers to all clients together."""
     refusals: tuple[str, ...] = ()
     """Why servos can not be driven as they were given, as the core last told it."""
@@ -147,7 +147,7 @@ class Hub:
         hint = did_you_mean(str(ref), names) or f"there are: {', '.join(names)}"
         raise Refused("not_found", f"there is no joint {ref!r}", hint)
 
-    def allows(self, what: Input) -> None:
+    def require_mode_for(self, what: Input) -> None:
         """Raise Refused where the mode does not allow this."""
         try:
             step(self.mode, what, latched=bool(self.block.words[Word.LATCHED]))
@@ -159,7 +159,7 @@ class Hub:
         return Moment(self.need_mirror(), self.core.latest, self.now_ns)
 
     def note_answer(
-        self, client: Client, moment: Moment, held: Mapping[int, Sequence[Any] | None], said: Mapping[str, Any]
+        self, client: ConnectedClient, moment: Moment, held: Mapping[int, Sequence[Any] | None], said: Mapping[str, Any]
     ) -> None:
         """Let the bout's log have what a client is answered at a moment: HDSOs by index, and other names."""
         if not self.bout or not (held or said):
@@ -168,14 +168,14 @@ class Hub:
         time_ns, cycle = (moment.now_ns, 0) if snapshot is None else (snapshot.time_ns, snapshot.cycle)
         values = {index: found or () for index, found in held.items()}
         cost = cost_of(values, said)
-        if client.ration.spend(cost, self.now_ns) and self.ration.spend(cost, self.now_ns):
+        if client.log_quota.spend(cost, self.now_ns) and self.ration.spend(cost, self.now_ns):
             self.logger.tell_answer(client.author, time_ns, cycle, values, said)
         else:
             self.logger.tell_left_out(client.author, time_ns, len(values) + len(said))
 
     # --- control ---
 
-    def take_control(self, client: Client) -> bool:
+    def take_control(self, client: ConnectedClient) -> bool:
         """Make sure a client may change things; say whether it has got control just now. Raises Refused."""
         now_ns = self.now_ns
         holder = self.control.holder(now_ns)
@@ -189,13 +189,13 @@ class Hub:
         self.recent.add("control", f"{client.author} has control", client=client.name)
         return True
 
-    def spares(self, client: Client) -> bool:
+    def spares(self, client: ConnectedClient) -> bool:
         """Say whether a client has what a newcomer must not cost it: control, streams, requests that wait."""
         in_control = self.control.holder(self.now_ns) == client.key
         waits = self.reads.pending(client.key) > 0 or (client.session is not None and client.session.busy)
         return in_control or waits or self.streams.has(client.key)
 
-    def part(self, client: Client) -> None:
+    def on_client_gone(self, client: ConnectedClient) -> None:
         """End what belongs to a client that is gone."""
         if self.control.release(client.key):
             self.recent.add("control", f"{client.author} is gone and has control no more", client="")
@@ -286,7 +286,7 @@ class Hub:
         if self.book is not None and same_plan and self.book.plan == self.plan:
             self.book.resume(controls, live_values(store))
             if self.park is not None:
-                self.core.send(Command.PARK, *self.park)
+                self.core.send(CoreCommand.PARK, *self.park)
         else:
             self.park = None
             stopped = "limp" if self.options.on_stop == "off" else "hold"
@@ -297,7 +297,7 @@ class Hub:
         self.mirror = Mirror(self.block, self.plan, controls, self.book.known, self.closed)
         self.recipes.open(self.mirror)
 
-    def overtaken(self) -> None:
+    def reload_values(self) -> None:
         """Look anew at what is in force: records went by unread."""
         if self.mirror is not None and self.book is not None:
             self.book.known.clear()

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from nuc_engine.messages.errors import Refused
-from nuc_engine.messages.limits import Role
+from nuc_engine.messages.limits import RoleName
 from nuc_engine.messages.requests import Request
-from nuc_engine.service.clients import Client
+from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.waiting import Job
 
 GAINED = "you have control now"
 """What an answer notes when control came with its request."""
 
-Handler = Callable[[Hub, Client, Any], Job[Any]]
+Handler = Callable[[Hub, ConnectedClient, Any], Job[Any]]
 Handlers = Mapping[type[Request[Any]], Handler]
 
 
@@ -28,7 +28,9 @@ class Noted:
     note: str
 
 
-def authorise(hub: Hub, client: Client, method: str, role: Role = "operate", *, control: bool = True) -> bool:
+def authorise(
+    hub: Hub, client: ConnectedClient, method: str, role: RoleName = "operate", *, control: bool = True
+) -> bool:
     """Say whether control came to the client with this request. Raises Refused when it may not do this."""
     if not client.may(role):
         hint = "ask the administrator for that role"

@@ -28,7 +28,7 @@ from nuc_engine.service import (
     methods_streams,
     methods_values,
 )
-from nuc_engine.service.clients import Client
+from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import GAINED, Handlers, Noted, authorise
 from nuc_engine.service.pack import pack_answer
@@ -51,11 +51,11 @@ MAX_ID = 256
 OFF = "off"
 _KEYS = frozenset({"id", "method", "params"})
 
-Reply = Callable[[bytes], None]
+ReplyCallback = Callable[[bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MethodRequest:
     """One request, taken apart."""
 
     id: int | str
@@ -64,7 +64,7 @@ class Request:
 
 
 def is_whole(value: Any) -> bool:
-    """Say whether this is a whole number; true and false are none."""
+    """Say whether this is a whole number; true and false are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -81,8 +81,8 @@ class _Room:
         return items
 
 
-def read_request(payload: bytes) -> Request:
-    """Return the request in a payload. Raises Refused for anything that is none."""
+def read_request(payload: bytes) -> MethodRequest:
+    """Return the request in a payload. Raises Refused where it is malformed."""
     try:
         found: Any = msgpack.unpackb(
             payload,
@@ -108,7 +108,7 @@ def read_request(payload: bytes) -> Request:
         raise Refused("bad_request", "method is missing or no text")
     if params is not None and not isinstance(params, dict):
         raise Refused("bad_request", "params is no map")
-    return Request(cast(Any, number), method, cast(dict[Any, Any], params or {}))
+    return MethodRequest(cast(Any, number), method, cast(dict[Any, Any], params or {}))
 
 
 def request_id(payload: bytes) -> int | str | None:
@@ -126,7 +126,7 @@ def request_id(payload: bytes) -> int | str | None:
     return None
 
 
-def serve(hub: Hub, client: Client, payload: bytes, reply: Reply, only: Refused | None = None) -> None:
+def serve(hub: Hub, client: ConnectedClient, payload: bytes, reply: ReplyCallback, only: Refused | None = None) -> None:
     """Carry out a request; `reply` gets exactly one answer, now or later. Raises nothing.
 
     With `only`, the one thing that is done is to take the torque off; all else is refused so.
@@ -158,7 +158,7 @@ def serve(hub: Hub, client: Client, payload: bytes, reply: Reply, only: Refused 
     hub.waiting.start(HANDLERS[kind](hub, client, asked), done)
 
 
-def _answer(hub: Hub, request: Request, result: Any, error: Exception | None, note: list[str]) -> bytes:
+def _answer(hub: Hub, request: MethodRequest, result: Any, error: Exception | None, note: list[str]) -> bytes:
     if isinstance(error, LogRefused):
         error = Refused("refused", str(error))
     if isinstance(error, Refused):

@@ -12,8 +12,8 @@ from nuc_engine.control.faults import OFF
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.daemon.block import BlockError, Word
 from nuc_engine.daemon.modes import Input, Mode
-from nuc_engine.daemon.requests import Asker, ask
-from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.daemon.off_requests import Requester, request_off
+from nuc_engine.daemon.wire import CoreCommand, RecordKind
 from nuc_engine.datalogger.logger import LogRefused
 from nuc_engine.machine.locations import list_configurations
 from nuc_engine.messages import requests
@@ -34,7 +34,7 @@ from nuc_engine.messages.answers import (
     Tasks,
 )
 from nuc_engine.messages.errors import Refused
-from nuc_engine.service.clients import Client
+from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.configuration import Configuration, read_configuration
 from nuc_engine.service.folders import Folders, check_name
 from nuc_engine.service.hub import Hub
@@ -51,7 +51,7 @@ _STOP_S = 2.0
 _FOLDER_S = 0.5
 
 
-async def hello(hub: Hub, client: Client, asked: requests.HelloRequest) -> Greeting:
+async def hello(hub: Hub, client: ConnectedClient, asked: requests.HelloRequest) -> Greeting:
     """Say who one is."""
     if len(asked.name.encode()) > MAX_NAME_BYTES:
         raise Refused("bad_request", f"name of hello is too long; expected a name of at most {MAX_NAME_BYTES} bytes")
@@ -70,7 +70,7 @@ async def hello(hub: Hub, client: Client, asked: requests.HelloRequest) -> Greet
     )
 
 
-async def status(hub: Hub, _client: Client, _asked: requests.StatusRequest) -> Status:
+async def status(hub: Hub, _client: ConnectedClient, _asked: requests.StatusRequest) -> Status:
     """Say how the daemon is."""
     words = hub.block.words
     rings = hub.block.rings
@@ -91,7 +91,7 @@ async def status(hub: Hub, _client: Client, _asked: requests.StatusRequest) -> S
         buses=dict(hub.buses),
         control=hub.in_control,
         clients=tuple(_about(hub, other) for other in hub.clients),
-        losses={kind.name.lower(): words[Word.LOST + kind] for kind in Kind if words[Word.LOST + kind]},
+        losses={kind.name.lower(): words[Word.LOST + kind] for kind in RecordKind if words[Word.LOST + kind]},
         rings={name: {"waiting": ring.written - ring.kept, "lost": ring.lost} for name, ring in rings.items()},
         connections=dict(hub.connections()),
         logging=dict(hub.logger.status()),
@@ -111,7 +111,7 @@ async def status(hub: Hub, _client: Client, _asked: requests.StatusRequest) -> S
     )
 
 
-async def tasks(hub: Hub, _client: Client, _asked: requests.TasksRequest) -> Tasks:
+async def tasks(hub: Hub, _client: ConnectedClient, _asked: requests.TasksRequest) -> Tasks:
     """Say how punctual the tasks are."""
     return _tasks(hub)
 
@@ -120,7 +120,7 @@ def _tasks(hub: Hub) -> Tasks:
     return {name: words.summary(hub.now_ns) for name, words in hub.block.statistics.items()}
 
 
-def _about(hub: Hub, client: Client) -> Connected:
+def _about(hub: Hub, client: ConnectedClient) -> Connected:
     return {
         "name": client.name,
         "role": client.role,
@@ -133,7 +133,7 @@ def _about(hub: Hub, client: Client) -> Connected:
 
 
 async def configurations(
-    hub: Hub, _client: Client, _asked: requests.ConfigurationsRequest
+    hub: Hub, _client: ConnectedClient, _asked: requests.ConfigurationsRequest
 ) -> list[ConfigurationAnswer]:
     """Say which configurations can be chosen."""
     return await hub.workshop.do(lambda: _list_configurations(hub.folders))
@@ -152,9 +152,9 @@ def _list_configurations(folders: Folders) -> list[ConfigurationAnswer]:
     return found
 
 
-async def configure(hub: Hub, client: Client, asked: requests.ConfigureRequest) -> ConfiguredAnswer:
+async def configure(hub: Hub, client: ConnectedClient, asked: requests.ConfigureRequest) -> ConfiguredAnswer:
     """Put a configuration in force: one that is listed, or documents that are sent."""
-    hub.allows(Input.CONFIGURE)
+    hub.require_mode_for(Input.CONFIGURE)
     name = check_name(asked.name)
     if asked.documents is None:
         configuration = await listed(hub, name)
@@ -175,7 +175,7 @@ async def listed(hub: Hub, name: str) -> Configuration:
 
 async def put_in_force(hub: Hub, author: str, configuration: Configuration) -> None:
     """Start a core of a configuration and wait until it runs. Raises Refused."""
-    hub.allows(Input.CONFIGURE)
+    hub.require_mode_for(Input.CONFIGURE)
     try:
         hub.install(configuration)
     except BlockError as error:
@@ -184,13 +184,13 @@ async def put_in_force(hub: Hub, author: str, configuration: Configuration) -> N
     await hub.core_of_newest_plan()
 
 
-async def documents(hub: Hub, _client: Client, _asked: requests.DocumentsRequest) -> Documents:
+async def documents(hub: Hub, _client: ConnectedClient, _asked: requests.DocumentsRequest) -> Documents:
     """Give the XML texts of the configuration in force."""
     files = hub.need_configuration().files
     return {name: data.decode("utf-8", "replace") for name, data in files.items()}
 
 
-async def model(hub: Hub, _client: Client, _asked: requests.ModelRequest) -> Mapping[str, Any]:
+async def model(hub: Hub, _client: ConnectedClient, _asked: requests.ModelRequest) -> Mapping[str, Any]:
     """Give the model in force, explained."""
     configuration = hub.need_configuration()
     if hub.described is None or hub.described[0] is not configuration:
@@ -199,7 +199,7 @@ async def model(hub: Hub, _client: Client, _asked: requests.ModelRequest) -> Map
     return hub.described[1]
 
 
-async def run(hub: Hub, client: Client, asked: requests.RunRequest) -> Started:
+async def run(hub: Hub, client: ConnectedClient, asked: requests.RunRequest) -> Started:
     """Begin a bout."""
     before = hub.logger.status().get("folder")
     stop_s = -1.0 if asked.stop_s is None else asked.stop_s
@@ -218,7 +218,7 @@ async def begin_bout(
     out: str = "",
 ) -> int:
     """Let the core begin a bout; return its number. `out` names its data directory. Raises Refused."""
-    hub.allows(Input.RUN)
+    hub.require_mode_for(Input.RUN)
     _check_rules(hub)
     if out:
         await hub.workshop.do(lambda: hub.folders.check_free(out))
@@ -232,7 +232,7 @@ async def begin_bout(
         if out:
             raise
     stop_ns = round(stop_s * _NS) if stop_s >= 0 else -1
-    _, ack = hub.core.send(Command.RUN, round(delay_s * _NS), stop_ns, bout)
+    _, ack = hub.core.send(CoreCommand.RUN, round(delay_s * _NS), stop_ns, bout)
     await ack
     if notes:
         hub.logger.tell_note(notes, author)
@@ -275,7 +275,7 @@ def _check_rules(hub: Hub) -> None:
         raise Refused("refused", "; ".join(reasons), "set it, or send a script that does")
 
 
-async def stop(hub: Hub, _client: Client, asked: requests.StopRequest) -> StoppedAnswer:
+async def stop(hub: Hub, _client: ConnectedClient, asked: requests.StopRequest) -> StoppedAnswer:
     """End the bout."""
     return await end_bout(hub, asked.policy or "")
 
@@ -283,41 +283,41 @@ async def stop(hub: Hub, _client: Client, asked: requests.StopRequest) -> Stoppe
 async def end_bout(hub: Hub, policy: str) -> StoppedAnswer:
     """Let the core end the bout. Raises Refused."""
     bout = hub.bout
-    _, ack = hub.core.send(Command.STOP, policy)
+    _, ack = hub.core.send(CoreCommand.STOP, policy)
     await ack
     late = Refused("timeout", f"the bout has not ended after {_STOP_S:g} s", "take the torque off if it must")
     await hub.waiting.until(lambda: hub.mode is not Mode.RUNNING, _STOP_S, late)
     return StoppedAnswer(bout, hub.mode.name, policy or hub.options.on_stop)
 
 
-async def arm(hub: Hub, _client: Client, _asked: requests.ArmRequest) -> ArmAnswer:
+async def arm(hub: Hub, _client: ConnectedClient, _asked: requests.ArmRequest) -> ArmAnswer:
     """Allow driving again after a fault."""
-    _, ack = hub.core.send(Command.ARM)
+    _, ack = hub.core.send(CoreCommand.ARM)
     await ack
     return ArmAnswer(hub.mode.name, bool(hub.block.words[Word.LATCHED]))
 
 
-async def off(hub: Hub, client: Client, asked: requests.OffRequest) -> OffAnswer:
+async def off(hub: Hub, client: ConnectedClient, asked: requests.OffRequest) -> OffAnswer:
     """Take the torque off at once, whoever asks."""
     why = f"{asked.why} ({client.author})"
     words = hub.block.words
     try:
         # The core tells who and why; where it does not see to it at once, the guardian sees the word.
-        _, ack = hub.core.send(Command.OFF, why)
+        _, ack = hub.core.send(CoreCommand.OFF, why)
         await hub.waiting.until(ack.done, _OFF_AT_ONCE_S, Refused("timeout", "the core is busy"))
         ack.result()
     except Refused:
-        ask(words, Asker.SERVICE)
+        request_off(words, Requester.SERVICE)
         hub.recent.add(OFF, why)
     late = Refused("timeout", f"not every servo has confirmed within {_OFF_S:g} s that its torque is off")
     try:
         await hub.waiting.until(lambda: not words[Word.TORQUE], _OFF_S, late)
     except Refused:
-        ask(words, Asker.SERVICE)
+        request_off(words, Requester.SERVICE)
     return OffAnswer(hub.mode.name, bool(words[Word.TORQUE]), hub.unconfirmed())
 
 
-async def take_control(hub: Hub, client: Client, asked: requests.TakeControlRequest) -> ControlAnswer:
+async def take_control(hub: Hub, client: ConnectedClient, asked: requests.TakeControlRequest) -> ControlAnswer:
     """Take control."""
     if asked.force:
         before = hub.control.take(client.key, hub.now_ns, force=True)
@@ -328,7 +328,7 @@ async def take_control(hub: Hub, client: Client, asked: requests.TakeControlRequ
     return ControlAnswer(hub.in_control)
 
 
-async def hand_over(hub: Hub, client: Client, asked: requests.HandOverRequest) -> ControlAnswer:
+async def hand_over(hub: Hub, client: ConnectedClient, asked: requests.HandOverRequest) -> ControlAnswer:
     """Hand control over."""
     to = hub.clients.named(asked.to)
     if not to.may("operate"):
@@ -338,25 +338,25 @@ async def hand_over(hub: Hub, client: Client, asked: requests.HandOverRequest) -
     return ControlAnswer(hub.in_control)
 
 
-async def release_control(hub: Hub, client: Client, _asked: requests.ReleaseControlRequest) -> ControlAnswer:
+async def release_control(hub: Hub, client: ConnectedClient, _asked: requests.ReleaseControlRequest) -> ControlAnswer:
     """Give control back."""
     _give_back(hub, client)
     return ControlAnswer(hub.in_control)
 
 
-def _give_back(hub: Hub, client: Client) -> None:
+def _give_back(hub: Hub, client: ConnectedClient) -> None:
     if hub.control.release(client.key):
         hub.recent.add("control", f"{client.author} gave control back", client="")
 
 
-async def leave(hub: Hub, client: Client, _asked: requests.LeaveRequest) -> NoAnswer:
+async def leave(hub: Hub, client: ConnectedClient, _asked: requests.LeaveRequest) -> NoAnswer:
     """Say goodbye: control is given back, and the client is no longer listed."""
     _give_back(hub, client)
     hub.clients.drop(client)
     return NoAnswer()
 
 
-async def shutdown(hub: Hub, client: Client, _asked: requests.ShutdownRequest) -> ShutdownAnswer:
+async def shutdown(hub: Hub, client: ConnectedClient, _asked: requests.ShutdownRequest) -> ShutdownAnswer:
     """End the daemon."""
     hub.recent.add("shutdown", f"asked for by {client.author}", author=client.author)
     hub.shut_down()

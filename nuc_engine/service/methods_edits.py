@@ -8,9 +8,9 @@ from typing import Any
 from nuc_engine.messages import requests
 from nuc_engine.messages.answers import Acknowledgement, RecordedAnswer, RecordingAnswer, SavedAnswer
 from nuc_engine.messages.errors import Refused
-from nuc_engine.model.changes import Control, Write
-from nuc_engine.service.clients import Client
-from nuc_engine.service.core_link import AT_ONCE, Parts
+from nuc_engine.model.changes import JointControl, Write
+from nuc_engine.service.clients import ConnectedClient
+from nuc_engine.service.core_link import AT_ONCE, ChangeParts
 from nuc_engine.service.edits import Edited
 from nuc_engine.service.folders import check_name
 from nuc_engine.service.hub import Hub
@@ -22,39 +22,39 @@ from nuc_engine.service.values_in import values_in_force
 from sccils_schemas.problems import SccilsError
 
 
-async def undo(hub: Hub, client: Client, _asked: requests.UndoRequest) -> Acknowledgement:
+async def undo(hub: Hub, client: ConnectedClient, _asked: requests.UndoRequest) -> Acknowledgement:
     """Take back the last edit, whoever made it."""
     return await _send_back(hub, client, hub.need_book().undo(), undo=True)
 
 
-async def redo(hub: Hub, client: Client, _asked: requests.RedoRequest) -> Acknowledgement:
+async def redo(hub: Hub, client: ConnectedClient, _asked: requests.RedoRequest) -> Acknowledgement:
     """Repeat the edit that was undone last."""
     return await _send_back(hub, client, hub.need_book().redo(), undo=False)
 
 
-async def _send_back(hub: Hub, client: Client, edited: Edited, *, undo: bool) -> Acknowledgement:
+async def _send_back(hub: Hub, client: ConnectedClient, edited: Edited, *, undo: bool) -> Acknowledgement:
     plan = hub.need_plan()
     writes = tuple(Write(part.index, part.after) for part in edited if part.what == "write")
     controls = tuple(_control(part.what, part.index, part.after) for part in edited if part.what != "write")
     names = [plan.hdsos[write.hdso].name for write in writes] + [plan.joints[c.joint].name for c in controls]
-    edit = hub.core.edit(client.author, AT_ONCE, names, Parts(writes, controls))
+    edit = hub.core.edit(client.author, AT_ONCE, names, ChangeParts(writes, controls))
     hub.need_book().sent_back(edit.request, undo=undo)
     await edit.ack
     return await outcome(hub, [edit])
 
 
-def _control(what: str, joint: int, value: Any) -> Control:
-    return Control(value[0], joint, value[1]) if what == "drive" else Control(what, joint, value)
+def _control(what: str, joint: int, value: Any) -> JointControl:
+    return JointControl(value[0], joint, value[1]) if what == "drive" else JointControl(what, joint, value)
 
 
-async def save(hub: Hub, client: Client, asked: requests.SaveRequest) -> SavedAnswer:
+async def save(hub: Hub, client: ConnectedClient, asked: requests.SaveRequest) -> SavedAnswer:
     """Write the values in force as a configuration or as an hdsoscript."""
     configuration = hub.need_configuration()
     name, overwrite, description = check_name(asked.name), asked.overwrite, asked.description
     held = values_in_force(hub.need_mirror())
 
     def work() -> Path:
-        # Whatever is written has been read again before: what can not be loaded is of no use to anybody.
+        # Whatever is written has been read again before: a file that cannot be loaded would be useless.
         try:
             if asked.kind == "script":
                 data = store_script(configuration, held, name, description)
@@ -72,7 +72,7 @@ async def save(hub: Hub, client: Client, asked: requests.SaveRequest) -> SavedAn
     return SavedAnswer(str(path), asked.kind)
 
 
-async def record_start(hub: Hub, client: Client, asked: requests.RecordStartRequest) -> RecordingAnswer:
+async def record_start(hub: Hub, client: ConnectedClient, asked: requests.RecordStartRequest) -> RecordingAnswer:
     """Begin to record edits."""
     name = check_name(asked.name)
     hub.need_book().record(name)
@@ -80,7 +80,7 @@ async def record_start(hub: Hub, client: Client, asked: requests.RecordStartRequ
     return RecordingAnswer(name)
 
 
-async def record_stop(hub: Hub, client: Client, asked: requests.RecordStopRequest) -> RecordedAnswer:
+async def record_stop(hub: Hub, client: ConnectedClient, asked: requests.RecordStopRequest) -> RecordedAnswer:
     """End the recording and write it as a timed hdsoscript."""
     book = hub.need_book()
     if book.recording is None:

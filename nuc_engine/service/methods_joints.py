@@ -7,13 +7,13 @@ from pathlib import Path
 
 from nuc_engine.control.controls import refusal
 from nuc_engine.daemon.modes import Input
-from nuc_engine.daemon.wire import Command
+from nuc_engine.daemon.wire import CoreCommand
 from nuc_engine.messages import requests
 from nuc_engine.messages.answers import Acknowledgement, ParkAnswer, PoseAnswer
 from nuc_engine.messages.errors import Refused
-from nuc_engine.model.changes import Control
-from nuc_engine.service.clients import Client
-from nuc_engine.service.core_link import AT_ONCE, Parts
+from nuc_engine.model.changes import JointControl
+from nuc_engine.service.clients import ConnectedClient
+from nuc_engine.service.core_link import AT_ONCE, ChangeParts
 from nuc_engine.service.folders import check_name
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Handlers
@@ -22,33 +22,33 @@ from nuc_engine.service.methods_values import outcome
 _PARK_DEG_S = 20.0
 
 
-async def joint_mode(hub: Hub, client: Client, asked: requests.JointModeRequest) -> Acknowledgement:
+async def joint_mode(hub: Hub, client: ConnectedClient, asked: requests.JointModeRequest) -> Acknowledgement:
     """Choose what drives a joint."""
-    return await _control(hub, client, [Control("mode", hub.need_joint(asked.joint), asked.mode)])
+    return await _control(hub, client, [JointControl("mode", hub.need_joint(asked.joint), asked.mode)])
 
 
-async def tweak(hub: Hub, client: Client, asked: requests.TweakRequest) -> Acknowledgement:
+async def tweak(hub: Hub, client: ConnectedClient, asked: requests.TweakRequest) -> Acknowledgement:
     """Add a torque to a joint."""
-    return await _control(hub, client, [Control("tweak", hub.need_joint(asked.joint), asked.ticks)])
+    return await _control(hub, client, [JointControl("tweak", hub.need_joint(asked.joint), asked.ticks)])
 
 
-async def pose(hub: Hub, client: Client, asked: requests.PoseRequest) -> Acknowledgement:
+async def pose(hub: Hub, client: ConnectedClient, asked: requests.PoseRequest) -> Acknowledgement:
     """Move joints to angles, slowly."""
-    hub.allows(Input.POSE)
+    hub.require_mode_for(Input.POSE)
     angles = await _angles(hub, asked.angles, asked.name)
     joints = {hub.need_joint(name): angle for name, angle in angles.items()}
     rate = asked.rate_deg_s
-    controls = [Control("rate", joint, rate) for joint in joints] if rate is not None else []
-    controls += [Control("target", joint, float(angle)) for joint, angle in joints.items()]
+    controls = [JointControl("rate", joint, rate) for joint in joints] if rate is not None else []
+    controls += [JointControl("target", joint, float(angle)) for joint, angle in joints.items()]
     return await _control(hub, client, controls)
 
 
-async def park(hub: Hub, _client: Client, asked: requests.ParkRequest) -> ParkAnswer:
+async def park(hub: Hub, _client: ConnectedClient, asked: requests.ParkRequest) -> ParkAnswer:
     """Choose the pose that a stop with the policy `park` moves to."""
     angles = await _angles(hub, asked.angles, asked.name)
     rate_deg_s = _PARK_DEG_S if asked.rate_deg_s is None else asked.rate_deg_s
     chosen = ({hub.need_joint(name): float(angle) for name, angle in angles.items()}, rate_deg_s)
-    _, ack = hub.core.send(Command.PARK, *chosen)
+    _, ack = hub.core.send(CoreCommand.PARK, *chosen)
     await ack
     hub.park = chosen
     return ParkAnswer(dict(angles), rate_deg_s)
@@ -65,7 +65,7 @@ async def _angles(hub: Hub, angles: Mapping[str, float] | None, name: str | None
     return known[str(name)]
 
 
-async def pose_save(hub: Hub, _client: Client, asked: requests.PoseSaveRequest) -> PoseAnswer:
+async def pose_save(hub: Hub, _client: ConnectedClient, asked: requests.PoseSaveRequest) -> PoseAnswer:
     """Save the pose the leg is in."""
     name = check_name(asked.name)
     mirror, moment = hub.need_mirror(), hub.moment()
@@ -86,17 +86,17 @@ async def pose_save(hub: Hub, _client: Client, asked: requests.PoseSaveRequest) 
     return PoseAnswer(name, angles, str(path))
 
 
-async def poses(hub: Hub, _client: Client, _asked: requests.PosesRequest) -> Mapping[str, Mapping[str, float]]:
+async def poses(hub: Hub, _client: ConnectedClient, _asked: requests.PosesRequest) -> Mapping[str, Mapping[str, float]]:
     """Give the poses saved for the configuration in force."""
     return (await hub.workshop.do(hub.folders.read_poses)).get(hub.need_plan().name, {})
 
 
-async def _control(hub: Hub, client: Client, controls: Sequence[Control]) -> Acknowledgement:
+async def _control(hub: Hub, client: ConnectedClient, controls: Sequence[JointControl]) -> Acknowledgement:
     plan = hub.need_plan()
     if reasons := [reason for control in controls if (reason := refusal(control, plan))]:
         raise Refused("refused", "; ".join(reasons))
     names = [plan.joints[control.joint].name for control in controls]
-    edit = hub.core.edit(client.author, AT_ONCE, names, Parts(controls=tuple(controls)))
+    edit = hub.core.edit(client.author, AT_ONCE, names, ChangeParts(controls=tuple(controls)))
     await edit.ack
     return await outcome(hub, [edit])
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from nuc_engine.messages import requests
 from nuc_engine.messages.errors import Refused
-from nuc_engine.service.clients import Client
+from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Handlers, Noted
 
 _NS = 1_000_000_000
 
 
-async def log(hub: Hub, _client: Client, asked: requests.LogRequest) -> Any:
+async def log(hub: Hub, _client: ConnectedClient, asked: requests.LogRequest) -> Any:
     """Log in a window of engine time."""
     out = asked.out or ""
     if out:
@@ -33,7 +33,7 @@ def begin_log(hub: Hub, start_s: float, stop_s: float, out: str = "") -> Any:
     return _log_status(hub)
 
 
-async def stoplog(hub: Hub, _client: Client, asked: requests.StoplogRequest) -> Any:
+async def stoplog(hub: Hub, _client: ConnectedClient, asked: requests.StoplogRequest) -> Any:
     """End logging on command."""
     return end_log(hub, -1.0 if asked.stop_s is None else asked.stop_s)
 

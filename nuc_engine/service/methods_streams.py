@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nuc_engine.messages import requests
-from nuc_engine.messages.answers import Recipe, StreamAnswer
-from nuc_engine.service.clients import Client
+from nuc_engine.messages.answers import StreamAnswer, SubscribeAnswer
+from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Handlers
 from nuc_engine.service.telemetry import describe
@@ -15,10 +15,10 @@ from nuc_engine.service.telemetry import describe
 _NS = 1_000_000_000
 
 
-async def subscribe(hub: Hub, client: Client, asked: requests.SubscribeRequest) -> Recipe:
+async def subscribe(hub: Hub, client: ConnectedClient, asked: requests.SubscribeRequest) -> SubscribeAnswer:
     """Begin a stream of values."""
     recipe = hub.streams.subscribe(client, hub.mirror, asked.names, asked.rate_hz, hub.now_ns)
-    return Recipe(
+    return SubscribeAnswer(
         topic=recipe.topic,
         rate_hz=_NS / recipe.period_ns,
         found=describe(recipe, hub.mirror),
@@ -26,13 +26,13 @@ async def subscribe(hub: Hub, client: Client, asked: requests.SubscribeRequest) 
     )
 
 
-async def unsubscribe(hub: Hub, client: Client, asked: requests.UnsubscribeRequest) -> StreamAnswer:
+async def unsubscribe(hub: Hub, client: ConnectedClient, asked: requests.UnsubscribeRequest) -> StreamAnswer:
     """End a stream."""
     hub.streams.unsubscribe(client, asked.topic)
     return StreamAnswer(asked.topic)
 
 
-async def events(hub: Hub, _client: Client, asked: requests.EventsRequest) -> Sequence[Mapping[str, Any]]:
+async def events(hub: Hub, _client: ConnectedClient, asked: requests.EventsRequest) -> Sequence[Mapping[str, Any]]:
     """Say what happened lately."""
     return hub.recent.since(asked.since)
 

@@ -17,9 +17,9 @@ from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.planning import stored_values
 from nuc_engine.model.store import refusal
 from nuc_engine.model.values import Values, plain_number, plain_value
-from nuc_engine.service.asking import Seen, by_time, look, named, parted
-from nuc_engine.service.clients import Client
-from nuc_engine.service.core_link import AT_ONCE, SLICE, Done, Edit, Outcome, Parts
+from nuc_engine.service.clients import ConnectedClient
+from nuc_engine.service.core_link import AT_ONCE, SLICE, ChangeParts, Done, Edit, PartOutcome
+from nuc_engine.service.data_requests import ValueSnapshot, by_time, look, named, parted
 from nuc_engine.service.elements import read_element, split_element
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import GAINED, Handlers, Noted, authorise
@@ -36,7 +36,7 @@ _NS = 1_000_000_000
 _EFFECT_S = 3.0
 
 
-async def get(hub: Hub, client: Client, asked: requests.GetRequest) -> Reading:
+async def get(hub: Hub, client: ConnectedClient, asked: requests.GetRequest) -> Reading:
     """Give values by name, all of one cycle."""
     mirror, moment = hub.need_mirror(), hub.moment()
     values: dict[str, Any] = {}
@@ -69,7 +69,7 @@ def _named(plan: Plan, names: Sequence[int | str]) -> Iterator[int | str]:
             yield name
 
 
-async def set_values(hub: Hub, client: Client, asked: requests.SetRequest) -> Acknowledgement:
+async def set_values(hub: Hub, client: ConnectedClient, asked: requests.SetRequest) -> Acknowledgement:
     """Write values, together."""
     if sum(len(value) for _, value in asked.changes if isinstance(value, list)) > MAX_NUMBERS:
         raise Refused("bad_request", f"changes of set are too many; expected at most {MAX_NUMBERS} numbers in all")
@@ -79,7 +79,7 @@ async def set_values(hub: Hub, client: Client, asked: requests.SetRequest) -> Ac
         raise Refused("refused", "; ".join(hazards))
     due_ns = AT_ONCE if asked.time_s is None else round(asked.time_s * _NS)
     names = [_name(hub.need_plan().hdsos[write.hdso], write.element) for write in writes]
-    edit = hub.core.edit(client.author, due_ns, names, Parts(writes))
+    edit = hub.core.edit(client.author, due_ns, names, ChangeParts(writes))
     await edit.ack
     return await outcome(hub, [edit])
 
@@ -125,7 +125,7 @@ def _driven_by(hub: Hub, hdso: HdsoPlan) -> bool:
 
 
 @dataclass(slots=True)
-class Told:
+class EditOutcomes:
     """What became of the parts of edits."""
 
     applied: list[Written] = field(default_factory=list[Written])
@@ -149,7 +149,7 @@ class Told:
 async def outcome(hub: Hub, edits: Sequence[Edit]) -> Acknowledgement:
     """Wait for edits that are to take effect at once, and say what became of all of them."""
     late = Refused("timeout", "the change was taken but has not taken effect yet", "see `pending`")
-    told, request, cycle, time_s = Told(), 0, 0, None
+    told, request, cycle, time_s = EditOutcomes(), 0, 0, None
     waiting: list[int] = []
     elapsed = elapsed_ns(hub)
     for edit in edits:
@@ -178,7 +178,7 @@ def _name(hdso: HdsoPlan, element: int | None) -> str:
     return hdso.name if element is None else f"{hdso.name}[{element}]"
 
 
-def _plain(plan: Plan, hdso: HdsoPlan, part: Outcome) -> Any:
+def _plain(plan: Plan, hdso: HdsoPlan, part: PartOutcome) -> Any:
     values = part.values
     if part.element is not None:
         return plain_number(values[0], hdso.datatype)
@@ -202,7 +202,7 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
         except Refused as error:
             hub.recent.add("not_done", error.text, request=edit.request, author=edit.author)
             return
-        found = Told()
+        found = EditOutcomes()
         found.add(hub.need_plan(), done)
         parts: dict[str, Sequence[Any]] = {"applied": found.applied, "refused": found.refused}
         parts |= {"replaced": found.replaced} if found.replaced else {}
@@ -214,13 +214,13 @@ def tell_when_done(hub: Hub, edit: Edit) -> None:
     edit.done.tell(tell)
 
 
-def tell_when_read(hub: Hub, client: Client, moment: Awaited[Moment], wanted: Mapping[int, int]) -> None:
+def tell_when_read(hub: Hub, client: ConnectedClient, moment: Awaited[Moment], wanted: Mapping[int, int]) -> None:
     """Let it be told of what a request for a time to come finds then, or that it finds nothing."""
 
-    async def read() -> Seen:
+    async def read() -> ValueSnapshot:
         return await look(hub, client, await moment, wanted, as_stored=True)
 
-    def tell(seen: Seen | None, error: Exception | None) -> None:
+    def tell(seen: ValueSnapshot | None, error: Exception | None) -> None:
         if seen is None:
             hub.recent.add("not_read", str(error), author=client.author)
             return
@@ -233,7 +233,7 @@ def tell_when_read(hub: Hub, client: Client, moment: Awaited[Moment], wanted: Ma
     hub.waiting.start(read(), tell)
 
 
-async def script(hub: Hub, client: Client, asked: requests.ScriptRequest) -> Acknowledgement | Noted:
+async def script(hub: Hub, client: ConnectedClient, asked: requests.ScriptRequest) -> Acknowledgement | Noted:
     """Carry out an hdsoscript; its times count from the start of the bout, or from now."""
     data = asked.text.encode("utf-8", "replace")
     model = hub.need_configuration().model
@@ -243,7 +243,7 @@ async def script(hub: Hub, client: Client, asked: requests.ScriptRequest) -> Ack
     wanted = by_time(hub, specs, max(0, elapsed_ns(hub)) if from_now else 0)
     _, at_once = wanted.pop(0, (0, {}))
     hub.reads.check(client.key, sum(count for count, _ in wanted.values()))
-    # To ask for data needs nobody's leave.
+    # Asking for data does not need control.
     gained = bool(changes.entries) and authorise(hub, client, "script")
     edits = await submit(hub, client.author, changes, data, from_now=from_now) if changes.entries else []
     for edit in edits:
@@ -256,7 +256,7 @@ async def script(hub: Hub, client: Client, asked: requests.ScriptRequest) -> Ack
     return Noted(answer, GAINED) if gained else answer
 
 
-async def pending(hub: Hub, _client: Client, _asked: requests.PendingRequest) -> list[Pending]:
+async def pending(hub: Hub, _client: ConnectedClient, _asked: requests.PendingRequest) -> list[Pending]:
     """Say what waits for its time."""
     waiting = [edit for edit in hub.core.edits.values() if edit.due_ns != AT_ONCE]
     return [
@@ -265,7 +265,7 @@ async def pending(hub: Hub, _client: Client, _asked: requests.PendingRequest) ->
     ]
 
 
-async def forget(hub: Hub, _client: Client, asked: requests.ForgetRequest) -> ForgottenAnswer:
+async def forget(hub: Hub, _client: ConnectedClient, asked: requests.ForgetRequest) -> ForgottenAnswer:
     """Withdraw what waits for its time."""
     request = asked.request
     if request != "all" and request not in hub.core.edits:

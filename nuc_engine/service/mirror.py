@@ -21,9 +21,9 @@ from typing import Any
 
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.daemon.block import Block, Word
-from nuc_engine.daemon.wire import Formats, Kind, MotorRecord, NumbersRecord, StatesRecord
+from nuc_engine.daemon.wire import Formats, MotorRecord, NumbersRecord, RecordKind, StatesRecord
 from nuc_engine.model.plan import HdsoPlan, JointPlan, MotorPlan, MusclePlan, Plan
-from nuc_engine.model.singularities import Hazards
+from nuc_engine.model.singularities import Singularities
 from nuc_engine.model.store import Snapshot, Store, StoreError
 from nuc_engine.model.values import Values, plain_number, plain_value
 from nuc_engine.service.edits import ControlBook
@@ -63,17 +63,17 @@ class Moment:
     @cached_property
     def motor(self) -> MotorRecord | None:
         """The last exchange."""
-        return self._unpack(Kind.MOTOR)
+        return self._unpack(RecordKind.MOTOR)
 
     @cached_property
     def states(self) -> StatesRecord | None:
         """The last state transition."""
-        return self._unpack(Kind.STATES)
+        return self._unpack(RecordKind.STATES)
 
     @cached_property
     def muscles(self) -> NumbersRecord | None:
         """The last forces and lengths."""
-        return self._unpack(Kind.MUSCLES)
+        return self._unpack(RecordKind.MUSCLES)
 
     @cached_property
     def rules(self) -> Callable[[int], bool | None]:
@@ -127,7 +127,7 @@ class Mirror:
         self.store = block.store(plan)
         self.formats = Formats(plan)
         self.rules = _Rules(plan)
-        self.hazards = Hazards(plan)
+        self.hazards = Singularities(plan)
         self.names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
         self._hdsos: dict[int | str, HdsoPlan] = {hdso.id_num: hdso for hdso in plan.hdsos}
         self._hdsos.update({hdso.name: hdso for hdso in plan.hdsos})

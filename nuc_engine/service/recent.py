@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import Kind
+from nuc_engine.daemon.wire import RecordKind
 from sccils_schemas.names import printable
 
 KEPT = 2000
@@ -44,21 +44,21 @@ class Recent:
     def take(self, kind: int, fields: Sequence[Any]) -> None:
         """Note a record of the core, the guardian or the supervisor, where it is one."""
         match kind, fields:
-            case Kind.EVENT, [time_ns, name, text]:
+            case RecordKind.EVENT, [time_ns, name, text]:
                 if name == "privilege_missing" and text not in self.privileges_missing:
                     self.privileges_missing.append(text)
                 self._note(name, text, time_s=self._engine_time_s(time_ns))
-            case Kind.MODE, [time_ns, mode, why, bout] if mode != self._mode:
+            case RecordKind.MODE, [time_ns, mode, why, bout] if mode != self._mode:
                 self._mode = mode
                 self._note("mode", why, mode=Mode(mode).name, bout=bout, time_s=self._engine_time_s(time_ns))
-            case Kind.BOUT_BEGIN, [start_ns, bout, _]:
+            case RecordKind.BOUT_BEGIN, [start_ns, bout, _]:
                 self._start_ns = start_ns
                 self._note("bout_begin", "", bout=bout, time_s=0.0)
-            case Kind.BOUT_END, [time_ns, bout, state, reason]:
+            case RecordKind.BOUT_END, [time_ns, bout, state, reason]:
                 self._note("bout_end", reason, bout=bout, state=state, time_s=self._engine_time_s(time_ns))
                 self._start_ns = None
-            case Kind.LOST, [time_ns, counts]:
-                named = {Kind(int(kind)).name.lower(): count for kind, count in counts.items()}
+            case RecordKind.LOST, [time_ns, counts]:
+                named = {RecordKind(int(kind)).name.lower(): count for kind, count in counts.items()}
                 self._note("records_lost", "the ring was full", counts=named, time_s=self._engine_time_s(time_ns))
             case _:
                 pass

@@ -13,15 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nuc_engine.daemon.modes import Input
-from nuc_engine.daemon.wire import Command as Order
+from nuc_engine.daemon.wire import CoreCommand as Order
 from nuc_engine.datalogger.logger import LogRefused
 from nuc_engine.messages.errors import Refused
 from nuc_engine.messages.requests import OffRequest
 from nuc_engine.service import methods_bout, methods_log, methods_values, scripts
-from nuc_engine.service.asking import asked, by_time, document, look, parted
-from nuc_engine.service.clients import Client
+from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.configuration import MODEL_FILES
 from nuc_engine.service.core_link import AT_ONCE, Edit
+from nuc_engine.service.data_requests import asked, by_time, document, look, parted
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import authorise
 from nuc_engine.service.mirror import Moment
@@ -51,7 +51,7 @@ SLICE = 8
 ACK_S = 10.0
 """How long a client may take to acknowledge a document."""
 
-Entry = Command | ConfigCommand | HdsoScript
+DocumentEntry = Command | ConfigCommand | HdsoScript
 _NS = 1_000_000_000
 
 POLL, POLLING = "poll", "pollingmode"
@@ -59,7 +59,7 @@ _EXTENDED = ("arm", "off")
 
 
 @dataclass(slots=True)
-class Slot:
+class PendingAnswers:
     """The answers to one request: sent in the order of requests, however they come about."""
 
     messages: list[bytes] = field(default_factory=list[bytes])
@@ -69,14 +69,14 @@ class Slot:
 class Session:
     """One client's side of the dialogue. `send` takes a document to the client."""
 
-    def __init__(self, hub: Hub, client: Client, send: Callable[[bytes], None]) -> None:
+    def __init__(self, hub: Hub, client: ConnectedClient, send: Callable[[bytes], None]) -> None:
         self._hub, self._client, self._send = hub, client, send
-        self._slots: deque[Slot] = deque()
+        self._slots: deque[PendingAnswers] = deque()
         self._without_room = 0
         self._unread: deque[bytes] = deque()
         self._unread_bytes = 0
         self._reading = False
-        self._queue: deque[tuple[Entry | None, bytes, Slot, str]] = deque()
+        self._queue: deque[tuple[DocumentEntry | None, bytes, PendingAnswers, str]] = deque()
         self._working = False
         self._acknowledgement: Awaited[bool] | None = None
         self._streams: list[str] = []
@@ -149,14 +149,14 @@ class Session:
             self._without_room += 1
             self._client.refused += 1
         else:
-            self._slots.append(Slot([response("fail", text=reason)], True))
+            self._slots.append(PendingAnswers([response("fail", text=reason)], True))
         self._flush()
 
-    def _put(self, entry: Entry | None, payload: bytes = b"", reason: str = "") -> None:
+    def _put(self, entry: DocumentEntry | None, payload: bytes = b"", reason: str = "") -> None:
         if len(self._queue) >= MAX_QUEUED or len(self._slots) >= MAX_WAITING:
             self.refuse(f"{MAX_QUEUED} requests wait already")
             return
-        slot = Slot()
+        slot = PendingAnswers()
         self._slots.append(slot)
         self._queue.append((entry, payload, slot, reason))
         if not self._working:
@@ -185,7 +185,7 @@ class Session:
                 await asyncio.sleep(0)
         self._working = False
 
-    async def _do(self, entry: Entry | None, payload: bytes, slot: Slot, reason: str) -> None:
+    async def _do(self, entry: DocumentEntry | None, payload: bytes, slot: PendingAnswers, reason: str) -> None:
         if reason:
             raise Refused("refused", reason)
         match entry:
@@ -198,17 +198,17 @@ class Session:
             case Command():
                 await self._command(entry, slot)
 
-    def _fail(self, entry: Entry | None, slot: Slot, error: Exception) -> None:
+    def _fail(self, entry: DocumentEntry | None, slot: PendingAnswers, error: Exception) -> None:
         if not isinstance(error, Refused | LogRefused):
             self._hub.recent.add("service_error", f"SCCILS: {type(error).__name__}: {error}")
         command = entry if isinstance(entry, Command) else None
         self._finish(slot, response("fail", command, text=str(error), time=self._time()))
 
-    def _say(self, slot: Slot, message: bytes) -> None:
+    def _say(self, slot: PendingAnswers, message: bytes) -> None:
         slot.messages.append(message)
         self._flush()
 
-    def _finish(self, slot: Slot, *messages: bytes) -> None:
+    def _finish(self, slot: PendingAnswers, *messages: bytes) -> None:
         slot.messages.extend(messages)
         slot.finished = True
         self._flush()
@@ -236,7 +236,7 @@ class Session:
 
     # --- configurations ---
 
-    async def _configure(self, entry: ConfigCommand, slot: Slot) -> None:
+    async def _configure(self, entry: ConfigCommand, slot: PendingAnswers) -> None:
         if entry.config_type == "available":
             self._finish(slot, await self._hub.workshop.do(available))
             return
@@ -244,7 +244,7 @@ class Session:
             raise Refused("refused", f"parameter {entry.config_name!r} is for the server to say")
         hub = self._hub
         self._authorise("start")
-        hub.allows(Input.CONFIGURE)
+        hub.require_mode_for(Input.CONFIGURE)
         configuration = await methods_bout.listed(hub, entry.config_name)
         self._say(slot, response("conditional"))
         self._say(slot, script(ConfigCommand("parameter", configuration.name, MODEL_FILES)))
@@ -264,11 +264,11 @@ class Session:
 
     # --- scripts ---
 
-    async def _script(self, entry: HdsoScript, payload: bytes, slot: Slot) -> None:
+    async def _script(self, entry: HdsoScript, payload: bytes, slot: PendingAnswers) -> None:
         hub = self._hub
         changes, specs = await parted(hub, entry)
         if changes.entries:
-            # To ask for data needs nobody's leave.
+            # Asking for data does not need control.
             self._authorise("hdsoscript")
         wanted = by_time(hub, specs)
         at_once = wanted.pop(0, (0, {}))[1]
@@ -288,7 +288,7 @@ class Session:
         edits: list[Edit],
         at_once: dict[int, int],
         waits: list[tuple[Awaited[Moment], dict[int, int]]],
-        slot: Slot,
+        slot: PendingAnswers,
     ) -> None:
         hub, refused = self._hub, list[str]()
         ahead, before = 0, not hub.bout
@@ -316,13 +316,13 @@ class Session:
             messages.append(await document(hub, seen))
         self._finish(slot, *messages)
 
-    def _script_done(self, slot: Slot, error: Exception | None) -> None:
+    def _script_done(self, slot: PendingAnswers, error: Exception | None) -> None:
         if error is not None:
             self._fail(None, slot, error)
 
     # --- commands ---
 
-    async def _command(self, command: Command, slot: Slot) -> None:
+    async def _command(self, command: Command, slot: PendingAnswers) -> None:
         kind, extended = command.command_type, command.extended_command
         if kind == "log" and extended == POLL:
             await self._poll(command, slot)
@@ -334,7 +334,7 @@ class Session:
             self._stream(command, slot)
         else:
             if extended != "off":
-                # To take the torque off is everybody's right, at any time.
+                # Any client may take the torque off, at any time.
                 self._authorise(extended or kind)
             await self._change(command)
             self._finish(slot, self._success(command))
@@ -374,7 +374,7 @@ class Session:
 
     # --- data ---
 
-    async def _poll(self, command: Command, slot: Slot) -> None:
+    async def _poll(self, command: Command, slot: PendingAnswers) -> None:
         """Answer with values. An hdsoMod in here names an HDSO and never writes (reading D7)."""
         hub = self._hub
         entries = () if command.script is None else command.script.entries
@@ -383,7 +383,7 @@ class Session:
         seen = await look(hub, self._client, hub.moment(), asked(hub, entries))
         self._finish(slot, self._success(command), await document(hub, [seen]))
 
-    def _stream(self, command: Command, slot: Slot) -> None:
+    def _stream(self, command: Command, slot: PendingAnswers) -> None:
         """Let the HDSOs named, or all sensors, be sent on a topic of the telemetry socket."""
         hub = self._hub
         plan = hub.need_plan()

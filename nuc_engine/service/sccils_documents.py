@@ -19,7 +19,7 @@ from sccils_schemas.writer import write
 MOST_ECHOED = 16
 """Entries of a script in a command that its answer holds too."""
 
-Status = Literal["success", "fail", "conditional"]
+DocumentStatus = Literal["success", "fail", "conditional"]
 
 
 def available() -> bytes:
@@ -28,7 +28,12 @@ def available() -> bytes:
 
 
 def response(
-    status: Status, command: Command | None = None, *, text: str = "", time: str | None = None, data: bool = False
+    status: DocumentStatus,
+    command: Command | None = None,
+    *,
+    text: str = "",
+    time: str | None = None,
+    data: bool = False,
 ) -> bytes:
     """Return an answer, with the command it answers where there is one (readings D2, D4)."""
     kind = "withdata" if data else "ack_only"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.model.plan import Plan
-from nuc_engine.service.core_link import AT_ONCE, SLICE, Admitted, Change, Edit, Parts, admit
+from nuc_engine.service.core_link import AT_ONCE, SLICE, Admitted, ChangeParts, Edit, ScheduledChange, admit
 from nuc_engine.service.hub import Hub
 from sccils_schemas.by_hand import PlantEntry
 from sccils_schemas.checks.scripts import writes_of
@@ -130,15 +130,17 @@ async def _prepared(
     return admitted
 
 
-def _changes(plan: Plan, changesets: Sequence[Changeset], elapsed: int, *, from_now: bool) -> list[Change]:
+def _changes(plan: Plan, changesets: Sequence[Changeset], elapsed: int, *, from_now: bool) -> list[ScheduledChange]:
     if from_now and elapsed == AT_ONCE and any(changeset.time_ns for changeset in changesets):
         raise Refused("refused", "no engine time runs that could be counted from", "run first, or count from the start")
-    changes: list[Change] = []
+    changes: list[ScheduledChange] = []
     for changeset in changesets:
         time_ns = changeset.time_ns + elapsed if from_now and changeset.time_ns else changeset.time_ns
         # What is due already, and time 0 before a bout, takes effect when it arrives.
         due_ns = AT_ONCE if time_ns == 0 or time_ns <= elapsed else time_ns
-        changes.append(Change(due_ns, _names(plan, changeset), Parts(changeset.writes, changeset.controls)))
+        changes.append(
+            ScheduledChange(due_ns, _names(plan, changeset), ChangeParts(changeset.writes, changeset.controls))
+        )
     return changes
 
 

@@ -19,15 +19,15 @@ from nuc_engine.daemon.block import Block
 from nuc_engine.daemon.children import Programs
 from nuc_engine.daemon.confine import confine
 from nuc_engine.daemon.cyclering import make_file
-from nuc_engine.daemon.emulated import become, emulator_words, line_url
+from nuc_engine.daemon.emulated import emulator_args, exec_nuc, line_url
 from nuc_engine.daemon.launch import SLOW_STALL_LIMIT_MS, STALL_LIMIT_MS, Launch, ServeOptions
 from nuc_engine.daemon.notify import Notifier, handed_over
-from nuc_engine.daemon.offsocket import MotorNames, OffDesk, open_off
+from nuc_engine.daemon.off_requests import Requester
+from nuc_engine.daemon.offsocket import MotorNames, OffServer, open_off
 from nuc_engine.daemon.ports import BusPort
-from nuc_engine.daemon.requests import Asker
 from nuc_engine.daemon.spawn import Child, fork
 from nuc_engine.daemon.supervisor import Supervisor
-from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.daemon.wire import RecordKind, pack
 from nuc_engine.machine.rundir import COMMAND, OFF, PROBE, RunDir, socket_path, take
 from nuc_engine.realtime import RealClock
 from nuc_engine.realtime.system import LinuxSystem
@@ -82,8 +82,8 @@ def serve(
         for name, url in buses:
             if is_emulated(url):
                 pty = own.path / (f"bus-{name}" if name else "bus")
-                words = emulator_words(url, options.configuration, pty, seed, name if len(buses) > 1 else "")
-                emulators.append((f"nuc-emulate {name}".strip(), partial(become, words)))
+                words = emulator_args(url, options.configuration, pty, seed, name if len(buses) > 1 else "")
+                emulators.append((f"nuc-emulate {name}".strip(), partial(exec_nuc, words)))
                 ports.append(BusPort(name, line_url(url, pty)))
             else:
                 ports.append(BusPort(name, url))
@@ -94,14 +94,14 @@ def serve(
         clock = RealClock()
 
         def tell(name: str, text: str) -> None:
-            block.rings["supervisor"].put(Kind.EVENT, pack(clock.now_ns, name, text))
+            block.rings["supervisor"].put(RecordKind.EVENT, pack(clock.now_ns, name, text))
 
         launch = Launch(
             block=block,
             to_core=_event_descriptor(),
             to_service=_event_descriptor(),
             to_supervisor=_event_descriptor(),
-            # Made here, so that a child can hold it who is born when this process is dead already.
+            # Made here, so that a child holds it even if this process has died before the child starts.
             supervisor=os.pidfd_open(os.getpid()),
             buses=tuple(port.line for port in ports),
             options=options,
@@ -118,7 +118,7 @@ def serve(
             partial(_fork_of, own),
             clock,
             signals=signals,
-            heed=OffDesk(block.words, off, Asker.SUPERVISOR, MotorNames(block), tell, probe).look,
+            heed=OffServer(block.words, off, Requester.SUPERVISOR, MotorNames(block), tell, probe).look,
             notifier=Notifier(systemd.address),
             watchdog_ns=systemd.watchdog_ns,
             emulators=emulators,
@@ -145,7 +145,7 @@ def _with_limits(options: ServeOptions, show: Callable[[str], None]) -> ServeOpt
     if options.priority:
         with suppress(OSError):
             # As high as the guardian's, to see whether it may be; then the lowest of all that is urgent, and inherited:
-            # whoever has to be replaced is replaced at once, whatever else loads the machine.
+            # a dead child is replaced at once, whatever the load on the machine.
             for priority in (min(99, options.priority + guardian.ABOVE_CORE), 1):
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
             granted = True
@@ -164,7 +164,7 @@ def _with_limits(options: ServeOptions, show: Callable[[str], None]) -> ServeOpt
 def check_bus(url: str, configuration: str) -> None:
     """Check the URL of a bus, without opening anything. Raises BusUrlError."""
     if is_emulated(url):
-        emulator_words(url, configuration, Path(), 0)
+        emulator_args(url, configuration, Path(), 0)
         parse_line(line_url(url, Path("/dev/null")))
     else:
         parse_line(url)

@@ -7,6 +7,7 @@ between turns.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import select
 from collections.abc import Callable
@@ -16,15 +17,15 @@ from typing import Any
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch
-from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.daemon.wire import CoreCommand, RecordKind
 from nuc_engine.datalogger.interface import DataLogger
 from nuc_engine.machine.rundir import COMMAND, TELEMETRY
 from nuc_engine.messages.errors import Refused
 from nuc_engine.service.access import Access, read_datagram_address
 from nuc_engine.service.authors import Authors
-from nuc_engine.service.channel import Message, Ready, Sockets
-from nuc_engine.service.clients import ANONYMOUS, Client, Clients
-from nuc_engine.service.control import Control
+from nuc_engine.service.channel import Message, ReadySockets, Sockets
+from nuc_engine.service.clients import ANONYMOUS, Clients, ConnectedClient
+from nuc_engine.service.control import ControlLease
 from nuc_engine.service.core_link import MOST_READ, CoreLink
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.hub import Hub, wake
@@ -43,7 +44,7 @@ LONGEST_MS = 50
 
 _STAY_MS = 1
 _SHORT = 1024
-_MESSAGES_NS = 20_000_000
+_MESSAGES_NS = 10_000_000
 _HOUSEKEEPING_NS = 1_000_000_000
 
 
@@ -73,9 +74,10 @@ class Service:
         udp = read_datagram_address(options.udp) if options.udp else None
         self._access = Access(options.keys)
         self.sockets = Sockets((command, *options.commands), tuple({telemetry: 0, options.telemetry: 0}), self._access)
-        self.sockets.more = lambda: loop.call_soon(self._turn)
+        self.sockets.more = self._again
         self._loop = loop
         self._timer: asyncio.Handle | None = None
+        self._soon = False
         self.over: asyncio.Future[None] = loop.create_future()
         self._core_wakes = select.poll()
         self._core_wakes.register(launch.to_service, select.POLLIN)
@@ -90,7 +92,7 @@ class Service:
             waiting=waiting,
             core=core,
             clients=Clients(),
-            control=Control(options.control_timeout_s),
+            control=ControlLease(options.control_timeout_s),
             folders=folders if folders is not None else Folders(options.data),
             logger=logger,
             authors=Authors(logger, launch.block.rings["records"]),
@@ -102,20 +104,32 @@ class Service:
             connections=self._connections,
         )
         core.announce = hub.authors.announce
-        hub.clients.spares, hub.clients.forgotten = hub.spares, hub.part
+        hub.clients.spares, hub.clients.forgotten = hub.spares, hub.on_client_gone
         core.listeners += [self._follow, hub.recent.take]
         hub.recent.listeners.append(recipes.happened)
         self._overtaken = 0
-        self._guest = Client(b"", [], ANONYMOUS, "watch", False)
+        self._guest = ConnectedClient(b"", [], ANONYMOUS, "watch", False)
         hub.resume()
 
     def begin(self) -> None:
-        """Begin to take turns."""
+        """Begin to take turns.
+
+        What is there by now stays; collecting garbage would look at it for 0.1 s, while all who ask wait.
+        """
+        gc.collect()
+        gc.freeze()
         for descriptor in (*self.sockets.descriptors, self._to_service):
             self._loop.add_reader(descriptor, self._turn)
         self._loop.call_soon(self._turn)
 
+    def _again(self) -> None:
+        """Take one more turn, once those who wait have had theirs."""
+        if not self._soon:
+            self._soon = True
+            self._loop.call_soon(self._turn)
+
     def _turn(self) -> None:
+        self._soon = False
         if self._timer is not None:
             self._timer.cancel()
         try:
@@ -125,7 +139,7 @@ class Service:
             return
         # A descriptor of ZeroMQ tells of a change, not that there is something to read.
         if self.sockets.ready():
-            self._timer = self._loop.call_soon(self._turn)
+            self._again()
         else:
             self._timer = self._loop.call_later(self._patience_ms() / 1000, self._turn)
 
@@ -145,7 +159,7 @@ class Service:
         hub.follow()
         if hub.core.overtaken != self._overtaken:
             self._overtaken = hub.core.overtaken
-            hub.overtaken()
+            hub.reload_values()
         self._see_to_keys()
         self._take_messages(ready)
         if hub.core.answers_soon:
@@ -162,7 +176,7 @@ class Service:
             self._keep_house(now_ns)
         if self._dump_wanted():
             with suppress(Refused):
-                hub.core.send(Command.DUMP)
+                hub.core.send(CoreCommand.DUMP)
 
     def _wait_for_core(self) -> None:
         """Stay for the moment an edit takes: a way round through all sockets costs more than the core needs."""
@@ -205,11 +219,12 @@ class Service:
             self.hub.recipes.step(self.hub.moment(), now_ns)
         except MemoryError:
             raise
-        except Exception as error:  # what nobody can be shown must not keep anybody from commanding
+        except Exception as error:  # telemetry that fails must not block commands
             self.hub.recent.add("service_error", f"telemetry: {type(error).__name__}: {error}")
 
-    def _take_messages(self, ready: Ready) -> None:
-        until_ns = self._now_ns() + _MESSAGES_NS
+    def _take_messages(self, ready: ReadySockets) -> None:
+        # What the core has said is read first: edits that came faster than that would wait in memory.
+        until_ns = self._now_ns() + (0 if self.hub.core.behind else _MESSAGES_NS)
         for message in self.sockets.messages(ready):
             try:
                 self._take(message)
@@ -217,7 +232,7 @@ class Service:
                 raise  # a new process has some
             except Exception as error:  # one message must not take the service from all others
                 self.hub.recent.add("service_error", f"a message: {type(error).__name__}: {error}")
-            if self._now_ns() > until_ns:
+            if self._now_ns() >= until_ns:
                 break  # The others come next time: heart and core are looked after in between.
 
     def _take(self, message: Message) -> None:
@@ -234,7 +249,7 @@ class Service:
             elif client.refused % 1000 == 1:
                 self._complain(client, Refused("too_fast", "too many messages", "wait for answers"))
             return
-        hub.control.heard(client.key, now_ns)
+        hub.control.note_message(client.key, now_ns)
         if message.payload is None:
             client.rubbish += 1
             self._complain(client, Refused("bad_request", "a message is one frame", "send the payload as one frame"))
@@ -273,17 +288,17 @@ class Service:
             if not client.may("operate") and hub.control.release(client.key):
                 hub.recent.add("control", f"{client.author} may only watch now", client="")
 
-    def _session(self, client: Client) -> Session:
+    def _session(self, client: ConnectedClient) -> Session:
         if client.session is None:
             client.session = Session(self.hub, client, lambda answer: self._send(client, client.address, answer))
         session: Session = client.session
         return session
 
-    def _send(self, client: Client, address: list[bytes], answer: bytes) -> None:
+    def _send(self, client: ConnectedClient, address: list[bytes], answer: bytes) -> None:
         client.charge(len(answer))
         self.sockets.send(client.key, address, answer)
 
-    def _complain(self, client: Client, error: Refused) -> None:
+    def _complain(self, client: ConnectedClient, error: Refused) -> None:
         if client.session is not None:
             self.sockets.send(client.key, client.address, response("fail", text=str(error)))
             return
@@ -303,9 +318,9 @@ class Service:
         }
 
     def _follow(self, kind: int, fields: list[Any]) -> None:
-        if kind == Kind.REFUSALS:
+        if kind == RecordKind.REFUSALS:
             self.hub.refusals = tuple(map(str, fields[1]))
-        elif kind == Kind.BUS:
+        elif kind == RecordKind.BUS:
             self.hub.bus_counts = dict(fields[1])
         if self.hub.book is not None:
             self.hub.book.take(kind, fields)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nuc_engine.messages.errors import Refused
-from nuc_engine.service.clients import Client
+from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.mirror import Mirror
-from nuc_engine.service.telemetry import MAX_VALUES_HZ, Recipe, Recipes
+from nuc_engine.service.telemetry import MAX_VALUES_HZ, Recipes, TelemetryTopic
 
 MOST_STREAMS = 16
 """Streams of one client: a quarter of all that there may be."""
@@ -24,13 +24,13 @@ class Streams:
 
     def subscribe(
         self,
-        client: Client,
+        client: ConnectedClient,
         mirror: Mirror | None,
         names: Sequence[int | str],
         rate_hz: float,
         now_ns: int,
         window_s: tuple[float, float] = (0.0, -1.0),
-    ) -> Recipe:
+    ) -> TelemetryTopic:
         """Return a recipe for a client. Raises Refused."""
         mine = self._of.get(client.key, Counter())
         if mine.total() >= MOST_STREAMS:
@@ -46,7 +46,7 @@ class Streams:
         self._values_hz[recipe.topic] = values_hz
         return recipe
 
-    def unsubscribe(self, client: Client, topic: str) -> None:
+    def unsubscribe(self, client: ConnectedClient, topic: str) -> None:
         """End a stream of a client. Raises Refused for one that is not its own."""
         mine = self._of.get(client.key, Counter())
         if topic not in mine:

@@ -41,7 +41,7 @@ class Publisher(Protocol):
 
 
 @dataclass(slots=True)
-class Recipe:
+class TelemetryTopic:
     """Names and a rate. `fields` are those that the model in force has; `window_s` is engine time from and to.
 
     A window that begins at 0 and does not end (negative) is always open.
@@ -65,14 +65,14 @@ class Recipes:
     unix_time_s: Callable[[], float]
     rate_hz: float
     datagrams: Datagrams | None = None
-    _recipes: dict[str, Recipe] = field(default_factory=dict[str, Recipe])
-    _default: Recipe = field(init=False)
+    _recipes: dict[str, TelemetryTopic] = field(default_factory=dict[str, TelemetryTopic])
+    _default: TelemetryTopic = field(init=False)
     _mirror: Mirror | None = None
     _number: int = 0
 
     def __post_init__(self) -> None:
         """Make the recipe that is always there."""
-        self._default = Recipe(TOPIC, (), _period(self.rate_hz))
+        self._default = TelemetryTopic(TOPIC, (), _period(self.rate_hz))
 
     def open(self, mirror: Mirror) -> None:
         """Take over the names of a model."""
@@ -83,7 +83,7 @@ class Recipes:
 
     def subscribe(
         self, names: Sequence[int | str], rate_hz: float, now_ns: int, window_s: tuple[float, float] = _ALWAYS
-    ) -> Recipe:
+    ) -> TelemetryTopic:
         """Return the recipe of these names and this rate, a new one if need be. Raises Refused."""
         if len(names) > MAX_NAMES:
             raise Refused("bad_request", f"{len(names)} names", f"at most {MAX_NAMES} in one recipe")
@@ -100,7 +100,7 @@ class Recipes:
         if len(self._recipes) >= MAX_RECIPES:
             raise Refused("refused", f"there are {MAX_RECIPES} recipes already", "unsubscribe from some")
         self._number += 1
-        recipe = Recipe(f"{TOPIC}.{self._number}", tuple(names), period_ns, now_ns, now_ns, window_s=window_s)
+        recipe = TelemetryTopic(f"{TOPIC}.{self._number}", tuple(names), period_ns, now_ns, now_ns, window_s=window_s)
         if self._mirror is not None:
             recipe.fields = _found(self._mirror, names)
         self._recipes[recipe.topic] = recipe
@@ -111,7 +111,7 @@ class Recipes:
         return topic in self._recipes
 
     def unsubscribe(self, topic: str) -> None:
-        """Forget a recipe once nobody who subscribed to it is left. Raises Refused."""
+        """Forget a recipe once its last subscriber is gone. Raises Refused."""
         recipe = self._recipes.get(topic)
         if recipe is None:
             known = ", ".join(self._recipes) or "none"
@@ -144,7 +144,7 @@ class Recipes:
         if self.publisher.listened(EVENTS):
             self.publisher.publish([EVENTS.encode(), pack_map(happening), _stamp(happening["unix_time_s"])])
 
-    def _send(self, recipe: Recipe, moment: Moment) -> None:
+    def _send(self, recipe: TelemetryTopic, moment: Moment) -> None:
         start_s, stop_s = recipe.window_s
         if start_s > 0 or stop_s >= 0:
             time_s = moment.engine_time_s
@@ -154,7 +154,7 @@ class Recipes:
         if values:
             self.publisher.publish([recipe.topic.encode(), pack_map(values), _stamp(self.unix_time_s())])
 
-    def _all(self) -> tuple[Recipe, ...]:
+    def _all(self) -> tuple[TelemetryTopic, ...]:
         return (self._default, *self._recipes.values())
 
 
@@ -192,7 +192,7 @@ def read(fields: Sequence[Field], moment: Moment) -> dict[str, Any]:
     return values
 
 
-def describe(recipe: Recipe, mirror: Mirror | None) -> Mapping[str, Any]:
+def describe(recipe: TelemetryTopic, mirror: Mirror | None) -> Mapping[str, Any]:
     """Return what a recipe's fields are: type and unit by name, or "not found"."""
     answer: dict[str, Any] = {}
     for name in recipe.names:

@@ -155,7 +155,7 @@ class Workshop:
             return await self._loop.run_in_executor(self._pool, work)
         except (Refused, MemoryError):
             raise
-        except Exception as fault:  # it must reach whoever waits, whatever it is
+        except Exception as fault:  # the waiting request must get every error
             raise Refused("failed", f"{type(fault).__name__}: {fault}") from fault
         finally:
             self.waiting -= 1

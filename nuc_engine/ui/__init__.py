@@ -4,6 +4,7 @@ access        who may speak to the page's server: one-time tokens, sessions, Hos
 answers       bodies of HTTP requests within bounds, and answers in JSON
 bouts         data directories below one folder, over HTTP
 bridge        one daemon, watched for all tabs: cycles, status, events
+cycles        every record of a daemon on this machine, over its deaths
 jobs          what takes long, one at a time: child processes of `nuc`
 launch        the server of one `nuc ui`: port, redirect file, browser, emulated daemon
 outbox        what waits to be sent to one tab, within bounds

@@ -20,7 +20,7 @@ _MOST_TOKENS = 8
 _LONGEST = 256
 
 
-class Access:
+class PageAccess:
     """Tokens and sessions of one server at `port` of this machine. `now_s` is a clock that only moves forward."""
 
     def __init__(self, port: int, now_s: Callable[[], float]) -> None:

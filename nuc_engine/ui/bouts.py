@@ -26,7 +26,7 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.listing import BoutEntry, is_bout, list_bouts
 from nuc_engine.ui import reading
 from nuc_engine.ui.answers import answer, body_of, problem
-from nuc_engine.ui.jobs import Job, Jobs
+from nuc_engine.ui.jobs import Job, JobQueue
 from sccils_schemas.names import printable
 
 MOST_WAITING = 24
@@ -37,7 +37,7 @@ _LONGEST_QUERY = 200
 _VIEWS = frozenset({"side", "front", "top", "3d"})
 
 
-class MovieWanted(Struct, forbid_unknown_fields=True):
+class MovieRequest(Struct, forbid_unknown_fields=True):
     """What of a bout is to be a movie: seconds, times real time, and from where it is seen."""
 
     begin_s: float = 0.0
@@ -46,7 +46,7 @@ class MovieWanted(Struct, forbid_unknown_fields=True):
     views: tuple[str, ...] = ()
 
 
-class Readers:
+class BoutReaders:
     """Two processes that read: one for what somebody looks at now, one for pictures."""
 
     def __init__(self) -> None:
@@ -81,12 +81,12 @@ class Readers:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-class Bouts:
+class BoutPages:
     """The data directories below `root`; what jobs leave goes to `spare`."""
 
     def __init__(self, root: Path, spare: Path) -> None:
         self._root = root.resolve()
-        self._readers, self._jobs = Readers(), Jobs(spare)
+        self._readers, self._jobs = BoutReaders(), JobQueue(spare)
         self._outcomes: dict[str, tuple[int, list[Any]]] = {}
         self._pictures: dict[tuple[str, str], tuple[int, bytes]] = {}
 
@@ -210,7 +210,7 @@ class Bouts:
 
     async def _movie(self, request: Request, number: str, folder: Path) -> Response:
         try:
-            wanted = msgspec.json.decode(await body_of(request) or b"{}", type=MovieWanted)
+            wanted = msgspec.json.decode(await body_of(request) or b"{}", type=MovieRequest)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             return problem(400, "bad_request", str(error))
         if not set(wanted.views) <= _VIEWS or len(wanted.views) > len(_VIEWS):

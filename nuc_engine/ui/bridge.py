@@ -24,7 +24,7 @@ import msgspec
 from nuc_engine.client import Client, ClientError, Keys
 from nuc_engine.machine.locations import NotFound, find_configuration
 from nuc_engine.machine.rundir import CYCLES
-from nuc_engine.ui.cycles import Records, Tap
+from nuc_engine.ui.cycles import CycleFollower, Records
 from nuc_engine.ui.scene import scene_of
 
 STATUS_S = 0.2
@@ -43,7 +43,7 @@ HEAD = struct.Struct("<IId")
 """Before the records of a batch: layout, number of records, seconds since 1970 when it was sent."""
 
 
-class Listener(Protocol):
+class BridgeListener(Protocol):
     """A tab, as the bridge sees it; called on the event loop."""
 
     def put(self, message: str | bytes, records: int = 0) -> None:
@@ -55,7 +55,7 @@ class Listener(Protocol):
         ...
 
 
-class Bridge:
+class DaemonBridge:
     """Watches the daemon at an address and tells all listeners. To be started and closed on the event loop."""
 
     def __init__(self, address: str, *, name: str, keys: Keys | None = None) -> None:
@@ -69,7 +69,7 @@ class Bridge:
         self._plant: dict[str, float] | None = None
         self._events: deque[dict[str, Any]] = deque(maxlen=EVENTS_KEPT)
         self._gone: dict[str, Any] | None = None
-        self._listeners: list[Listener] = []
+        self._listeners: list[BridgeListener] = []
         self._ended, self._hurried = threading.Event(), threading.Event()
         self._model_of = -1
         self._thread = threading.Thread(target=self._watch, name="nuc-ui watch", daemon=True)
@@ -81,7 +81,7 @@ class Bridge:
         self._loop = asyncio.get_running_loop()
         self._thread.start()
         if self.every_cycle:
-            self._pump = self._loop.create_task(self._read_cycles(Tap(self.folder / CYCLES)))
+            self._pump = self._loop.create_task(self._read_cycles(CycleFollower(self.folder / CYCLES)))
 
     async def close(self) -> None:
         """End, and let go of everything."""
@@ -98,7 +98,7 @@ class Bridge:
         """Where the sockets of a daemon on this machine are."""
         return Path(self.address.removeprefix("ipc://")).parent
 
-    def join(self, listener: Listener) -> None:
+    def join(self, listener: BridgeListener) -> None:
         """Tell a newcomer how things are, and from now on whatever comes."""
         listener.put(encode("layout", **self._layout_told()))
         if self.status:
@@ -109,7 +109,7 @@ class Bridge:
             listener.put(encode("events", events=list(self._events)))
         self._listeners.append(listener)
 
-    def part(self, listener: Listener) -> None:
+    def part(self, listener: BridgeListener) -> None:
         """Tell a listener nothing any more."""
         with suppress(ValueError):
             self._listeners.remove(listener)
@@ -165,12 +165,12 @@ class Bridge:
         self._configuration, self._model, self._plant = configuration, model, plant
         self._tell(encode("layout", **self._layout_told()))
 
-    async def _read_cycles(self, tap: Tap) -> None:
+    async def _read_cycles(self, follower: CycleFollower) -> None:
         columns = ()
         try:
             while True:
                 await asyncio.sleep(BATCH_S)
-                read = tap.read(monotonic())
+                read = follower.read(monotonic())
                 if read.missed:
                     self._tell(encode("missed", records=read.missed))
                 if read.columns and read.columns != columns:
@@ -179,7 +179,7 @@ class Bridge:
                 if read.records:
                     self._pass_on(read.records)
         finally:
-            tap.close()
+            follower.close()
 
     # --- on a thread of its own ---
 

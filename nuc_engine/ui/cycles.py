@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nuc_engine.client.cycles import Column, Cycles, CyclesError
+from nuc_engine.client.cycles import CycleColumn, Cycles, CyclesError
 
 LOOK_AGAIN_S = 0.25
 """How often it is looked whether the file is still the daemon's."""
@@ -18,15 +18,15 @@ MOST = 2048
 Records = Sequence[tuple[int | float, ...]]
 
 
-class Read(NamedTuple):
+class CycleBatch(NamedTuple):
     """Records, what their columns are, and how many were missed before them."""
 
     records: Records = ()
-    columns: tuple[Column, ...] = ()
+    columns: tuple[CycleColumn, ...] = ()
     missed: int = 0
 
 
-class Tap:
+class CycleFollower:
     """The file of cycles at a path; there may be none yet, and another one once another daemon has begun."""
 
     def __init__(self, path: Path) -> None:
@@ -37,7 +37,7 @@ class Tap:
         self._looked_s = -LOOK_AGAIN_S
         self._before = False
 
-    def read(self, now_s: float) -> Read:
+    def read(self, now_s: float) -> CycleBatch:
         """Return what has come since."""
         if now_s - self._looked_s >= LOOK_AGAIN_S:
             self._looked_s = now_s
@@ -50,7 +50,7 @@ class Tap:
                     self.close()
                     self._looked_s = -LOOK_AGAIN_S
                 return last
-        return Read() if self._reader is None else self._take(self._reader)
+        return CycleBatch() if self._reader is None else self._take(self._reader)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -69,14 +69,14 @@ class Tap:
             self._overruns = 0
         self._before = True
 
-    def _take(self, reader: Cycles) -> Read:
+    def _take(self, reader: Cycles) -> CycleBatch:
         try:
             records = reader.read(MOST)
         except CyclesError:  # a core is writing what its columns are
-            return Read()
+            return CycleBatch()
         missed = reader.overruns - self._overruns
         self._overruns = reader.overruns
-        return Read(records, reader.columns, missed)
+        return CycleBatch(records, reader.columns, missed)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -6,14 +6,14 @@ import asyncio
 import itertools
 import json
 import os
-import pty
 import re
+import select
 import shutil
 import signal
 import sys
 from collections import OrderedDict, deque
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -64,30 +64,14 @@ class Job:
             return
         self.folder.mkdir()
         self.state = "running"
-        # Bars are drawn for terminals; what they draw is read here.
-        near, far = pty.openpty()
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *("nice", "-n", "10", sys.executable, "-m", "nuc_engine.cli", *self.words),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=far,
-                start_new_session=True,
-            )
-            os.close(far)
-            far = -1
-            reading = asyncio.get_running_loop()
-            reading.add_reader(near, self._hear, near)
-            out, _ = await self._process.communicate()
-            reading.remove_reader(near)
+            out = await self._outcome()
         except asyncio.CancelledError:
             await self._end()
             self.state = "cancelled"
             raise
-        finally:
-            for descriptor in (near, far):
-                with suppress(OSError):
-                    os.close(descriptor)
+        if self._process is None:
+            return
         with suppress(ValueError, RecursionError):
             self.result = dict(json.loads(out))
         # A replay that found a difference has done what it was to do.
@@ -96,12 +80,20 @@ class Job:
         if self.result.get("errors"):
             self.text = str(self.result["errors"][0])[:_LONGEST]
 
-    def _hear(self, near: int) -> None:
-        try:
-            said = os.read(near, 4096).decode(errors="replace")
-        except OSError:  # the other end is closed
-            asyncio.get_running_loop().remove_reader(near)
-            return
+    async def _outcome(self) -> bytes:
+        """Run it; return what it said on stdout."""
+        with _terminal(self._hear) as terminal:
+            self._process = await asyncio.create_subprocess_exec(
+                *(*_NICELY, sys.executable, "-m", "nuc_engine.cli", *self.words),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=terminal,
+                start_new_session=True,
+            )
+            out, _ = await self._process.communicate()
+            return out
+
+    def _hear(self, said: str) -> None:
         for line in re.split(r"[\r\n]+", _MARKS.sub("", said)):
             if bar := _BAR.search(line):
                 self.progress = bar[1].count("#") / len(bar[1])
@@ -112,16 +104,63 @@ class Job:
         process = self._process
         if process is None or process.returncode is not None:
             return
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        for end in _ENDS:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, number)
+                end(process)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_END_S):
                     await process.wait()
                     return
 
 
-class Jobs:
+@contextmanager
+def _terminal(hear: Callable[[str], None]) -> Generator[int]:
+    """Give a descriptor for a program to draw its bars on, which programs do for terminals alone, and hear them."""
+    if sys.platform == "win32":  # no terminals there: no bars
+        yield asyncio.subprocess.DEVNULL
+        return
+    near, far = os.openpty()
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        try:
+            hear(os.read(near, 4096).decode(errors="replace"))
+        except OSError:
+            loop.remove_reader(near)
+
+    loop.add_reader(near, read)
+    try:
+        yield far
+    finally:
+        os.close(far)
+        while select.select([near], [], [], 0)[0]:
+            try:
+                hear(os.read(near, 4096).decode(errors="replace"))
+            except OSError:
+                break
+        loop.remove_reader(near)
+        os.close(near)
+
+
+def _ask_to_end(process: asyncio.subprocess.Process) -> None:
+    if sys.platform == "win32":
+        process.terminate()
+    else:
+        os.killpg(process.pid, signal.SIGTERM)
+
+
+def _end_at_once(process: asyncio.subprocess.Process) -> None:
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+_ENDS = (_ask_to_end, _end_at_once)
+_NICELY = () if sys.platform == "win32" else ("nice", "-n", "10")
+
+
+class JobQueue:
     """All of them; the folder they leave files in is the server's own."""
 
     def __init__(self, folder: Path) -> None:

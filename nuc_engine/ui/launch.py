@@ -23,12 +23,12 @@ from time import monotonic
 import uvicorn
 
 from nuc_engine.client import Client, ClientError, Keys
-from nuc_engine.ui.access import TOKEN_S, Access
-from nuc_engine.ui.bouts import Bouts
-from nuc_engine.ui.bridge import Bridge
+from nuc_engine.ui.access import TOKEN_S, PageAccess
+from nuc_engine.ui.bouts import BoutPages
+from nuc_engine.ui.bridge import DaemonBridge
 from nuc_engine.ui.server import Workbench
-from nuc_engine.ui.stop import StopLine
-from nuc_engine.ui.unwatched import Unwatched
+from nuc_engine.ui.stop import TorqueOffPath
+from nuc_engine.ui.unwatched import UnwatchedStop
 
 MOST_CONNECTIONS = 256
 _HOST = "127.0.0.1"
@@ -40,7 +40,7 @@ _REDIRECT = """<!doctype html><meta charset="utf-8"><title>nuc ui</title>
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WorkbenchOptions:
     """What one server is to do. `address` empty: no daemon. `author` is who the daemon is told one is; port 0: any."""
 
     author: str
@@ -52,13 +52,13 @@ class Wanted:
     stop_without_tab_s: float | None = None
 
 
-def serve(wanted: Wanted, say: Callable[[str], None]) -> None:
+def serve(wanted: WorkbenchOptions, say: Callable[[str], None]) -> None:
     """Serve until told to end, by a signal whose handler then raises. `say` takes lines for whoever started it."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((_HOST, wanted.port))
         port = listening.getsockname()[1]
-        access = Access(port, monotonic)
+        access = PageAccess(port, monotonic)
         with redirect_file(access, port) as page:
             say(f"http://{_HOST}:{port}/  (open {page}, which holds the key)")
             if wanted.browser:
@@ -66,20 +66,20 @@ def serve(wanted: Wanted, say: Callable[[str], None]) -> None:
             asyncio.run(_serve(wanted, access, listening))
 
 
-async def _serve(wanted: Wanted, access: Access, listening: socket.socket) -> None:
+async def _serve(wanted: WorkbenchOptions, access: PageAccess, listening: socket.socket) -> None:
     async with AsyncExitStack() as stack:
         spare = stack.enter_context(tempfile.TemporaryDirectory(prefix="nuc-ui-"))
-        bouts = Bouts(wanted.data, Path(spare))
+        bouts = BoutPages(wanted.data, Path(spare))
         stack.push_async_callback(bouts.close)
         workbench = Workbench(access, wanted.author, more=bouts.routes())
         if wanted.address:
-            bridge = workbench.bridge = Bridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
-            workbench.stop = StopLine(wanted.address, name=wanted.author, keys=wanted.keys)
+            bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
+            workbench.stop = TorqueOffPath(wanted.address, name=wanted.author, keys=wanted.keys)
             bridge.start()
             stack.push_async_callback(bridge.close)
             if wanted.stop_without_tab_s is not None:
                 client = partial(Client, wanted.address, name=bridge.name, keys=wanted.keys)
-                workbench.unwatched = Unwatched(wanted.stop_without_tab_s, client, lambda: bridge.status)
+                workbench.unwatched = UnwatchedStop(wanted.stop_without_tab_s, client, lambda: bridge.status)
         await uvicorn.Server(_config(workbench)).serve(sockets=[listening])
 
 
@@ -102,7 +102,7 @@ def _config(workbench: Workbench) -> uvicorn.Config:
 
 
 @contextmanager
-def redirect_file(access: Access, port: int) -> Generator[Path]:
+def redirect_file(access: PageAccess, port: int) -> Generator[Path]:
     """Keep a file that leads to the page with a token that is good, for its owner alone.
 
     A URL on a command line is seen by every user of the machine; this is not.
@@ -144,7 +144,7 @@ def emulated_daemon(words: Sequence[str], say: Callable[[str], None]) -> Generat
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        preexec_fn=_end_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  no thread is there yet
+        preexec_fn=_end_with_parent,  # noqa: PLW1509  no thread is there yet
     )
     told: list[str] = []
     listens = threading.Event()
@@ -179,4 +179,5 @@ def emulated_daemon(words: Sequence[str], say: Callable[[str], None]) -> Generat
 
 
 def _end_with_parent() -> None:
+    # There are daemons on Linux alone.
     ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)

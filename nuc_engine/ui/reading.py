@@ -50,8 +50,9 @@ Told = tuple[bool, Any]
 
 def begin() -> None:
     """Make this process one that yields to all others, and ends with the one that started it."""
-    os.nice(_NICE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":
+        os.nice(_NICE)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
 

@@ -22,13 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from nuc_engine.client import Client
-from nuc_engine.ui.access import Access
+from nuc_engine.ui.access import PageAccess
 from nuc_engine.ui.answers import answer, body_of, problem
-from nuc_engine.ui.bridge import Bridge, encode
+from nuc_engine.ui.bridge import DaemonBridge, encode
 from nuc_engine.ui.outbox import Outbox
-from nuc_engine.ui.stop import StopLine
-from nuc_engine.ui.tab import Operator, Tab, read_message
-from nuc_engine.ui.unwatched import Unwatched
+from nuc_engine.ui.stop import TorqueOffPath
+from nuc_engine.ui.tab import BrowserTab, TabClient, read_message
+from nuc_engine.ui.unwatched import UnwatchedStop
 
 WEB = Path(__file__).with_name("web")
 
@@ -81,11 +81,11 @@ class StopMessage(Struct, forbid_unknown_fields=True):
 class Workbench:
     """What one server has: who may speak, the daemon that is watched, or none, and routes of data directories."""
 
-    access: Access
+    access: PageAccess
     author: str
-    bridge: Bridge | None = None
-    stop: StopLine | None = None
-    unwatched: Unwatched | None = None
+    bridge: DaemonBridge | None = None
+    stop: TorqueOffPath | None = None
+    unwatched: UnwatchedStop | None = None
     more: Iterable[BaseRoute] = ()
     bouts: bool = True
     web: Path = WEB
@@ -104,7 +104,7 @@ class Workbench:
             WebSocketRoute("/stop", self.stop_button),
             Route("/{path:path}", self.static, methods=["GET"]),
         ]
-        return Guard(Starlette(routes=routes), self.access)
+        return RequestGuard(Starlette(routes=routes), self.access)
 
     # --- HTTP ---
 
@@ -148,12 +148,12 @@ class Workbench:
             return await _shut(socket, CROWDED)
         self.tabs += 1
         outbox = Outbox()
-        bridge, operator = self.bridge, self._operator()
-        tab = Tab(_Text(socket), outbox, operator)
+        bridge, client = self.bridge, self._client()
+        tab = BrowserTab(_Text(socket), outbox, client)
         try:
-            if operator is not None:
-                await operator.greet()
-            outbox.put(encode("welcome", **self._welcome(operator)))
+            if client is not None:
+                await client.greet()
+            outbox.put(encode("welcome", **self._welcome(client)))
             if bridge is not None:
                 bridge.join(tab)
             await tab.run()
@@ -161,14 +161,14 @@ class Workbench:
             self.tabs -= 1
             if bridge is not None:
                 bridge.part(tab)
-            if self.unwatched is not None and operator is not None and operator.in_control:
+            if self.unwatched is not None and client is not None and client.in_control:
                 self.unwatched.gone()
 
-    def _operator(self) -> Operator | None:
+    def _client(self) -> TabClient | None:
         bridge = self.bridge
         if bridge is None:
             return None
-        return Operator(
+        return TabClient(
             lambda: Client(bridge.address, name=f"{self.author} (page)", keys=bridge.keys),
             done=bridge.hurry,
             took=self._taken,
@@ -178,13 +178,13 @@ class Workbench:
         if self.unwatched is not None:
             self.unwatched.taken()
 
-    def _welcome(self, operator: Operator | None) -> dict[str, Any]:
+    def _welcome(self, client: TabClient | None) -> dict[str, Any]:
         bridge = self.bridge
         return {
             "daemon": None if bridge is None else bridge.address,
             "bouts": self.bouts,
-            "author": "" if operator is None else operator.author,
-            "client": "" if operator is None else operator.name,
+            "author": "" if client is None else client.author,
+            "client": "" if client is None else client.name,
             "columns": [] if bridge is None else bridge.columns,
             "layout": 0 if bridge is None else bridge.layout,
             "every_cycle": bridge is not None and bridge.every_cycle,
@@ -226,7 +226,7 @@ class Workbench:
 
 
 async def _probe(
-    line: StopLine | None, thread: ThreadPoolExecutor, send: Callable[[dict[str, Any]], Awaitable[None]]
+    line: TorqueOffPath | None, thread: ThreadPoolExecutor, send: Callable[[dict[str, Any]], Awaitable[None]]
 ) -> None:
     due_s = monotonic()
     while True:
@@ -238,7 +238,7 @@ async def _probe(
         await asyncio.sleep(due_s - monotonic())
 
 
-async def _press(line: StopLine | None, thread: ThreadPoolExecutor, why: str) -> dict[str, Any]:
+async def _press(line: TorqueOffPath | None, thread: ThreadPoolExecutor, why: str) -> dict[str, Any]:
     if line is None:
         return {"off_failed": "there is no daemon here"}
     return await asyncio.get_running_loop().run_in_executor(thread, line.off, why)
@@ -279,10 +279,10 @@ async def _shut(socket: WebSocket, code: int) -> None:
             await socket.close(code)
 
 
-class Guard:
+class RequestGuard:
     """Outermost: whoever is not the page itself gets nothing, and every answer has the headers that keep it so."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: PageAccess) -> None:
         self._app, self._access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

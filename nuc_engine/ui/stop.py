@@ -22,7 +22,7 @@ PROBE_S = 0.4
 LONGEST_WHY = 120
 
 
-class StopLine:
+class TorqueOffPath:
     """Torque off at one daemon. Its methods block, and may be called by different threads at once."""
 
     def __init__(self, address: str, *, name: str, keys: Keys | None = None) -> None:

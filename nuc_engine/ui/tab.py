@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
+from starlette.websockets import WebSocketDisconnect
 
 from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.messages.checked import check_request
@@ -43,7 +44,7 @@ _HIDDEN = frozenset({"hello", "leave", "subscribe", "unsubscribe"})
 """What the connection itself does; records come without being asked for."""
 
 
-class FromPage(Struct, forbid_unknown_fields=True):
+class PageMessage(Struct, forbid_unknown_fields=True):
     """A message of the page: a session's secret, a request, or a heartbeat."""
 
     session: str | None = None
@@ -53,7 +54,7 @@ class FromPage(Struct, forbid_unknown_fields=True):
     beat: int | None = None
 
 
-class Socket(Protocol):
+class AcceptedSocket(Protocol):
     """A WebSocket that was accepted."""
 
     async def receive_text(self) -> str:
@@ -73,15 +74,15 @@ class Socket(Protocol):
         ...
 
 
-def read_message(text: str) -> FromPage:
+def read_message(text: str) -> PageMessage:
     """Return a message of the page. Raises ValueError for what is none."""
     try:
-        return msgspec.json.decode(text, type=FromPage)
+        return msgspec.json.decode(text, type=PageMessage)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise ValueError(f"no message of the page: {error}") from error
 
 
-class Operator:
+class TabClient:
     """The tab's client on a thread of its own: requests are done one after the other, as they came.
 
     `done` is called, on any thread, when something was asked for that may have changed the daemon; `took`, on the event
@@ -95,6 +96,7 @@ class Operator:
         self._waiting = 0
         self._took_s: float | None = None
         self._said_s = 0.0
+        self._left = False
 
     @property
     def name(self) -> str:
@@ -115,7 +117,7 @@ class Operator:
 
     def control(self, holder: str, asked_s: float) -> None:
         """Hear who had control at `asked_s`: what was taken may have been taken by others meanwhile."""
-        if self._took_s is not None and asked_s >= self._took_s and holder != self.name:
+        if self._took_s is not None and asked_s >= self._took_s and holder != self.name and not self._left:
             self._took_s = None
 
     async def greet(self) -> None:
@@ -146,7 +148,11 @@ class Operator:
             self._thread.submit(self._keep)
 
     def leave(self) -> None:
-        """Say goodbye, which gives control back, once what is under way is done."""
+        """Say goodbye, which gives control back, once what is under way is done.
+
+        `in_control` stays what it was.
+        """
+        self._left = True
         self._thread.submit(self._close)
         self._thread.shutdown(wait=False, cancel_futures=False)
 
@@ -185,11 +191,11 @@ class Operator:
             self._client.close()
 
 
-class Tab:
+class BrowserTab:
     """What goes on on one WebSocket, once its session is known."""
 
-    def __init__(self, socket: Socket, outbox: Outbox, operator: Operator | None) -> None:
-        self._socket, self._outbox, self._operator = socket, outbox, operator
+    def __init__(self, socket: AcceptedSocket, outbox: Outbox, client: TabClient | None) -> None:
+        self._socket, self._outbox, self._client = socket, outbox, client
         self._heard_s = monotonic()
         self._asked: set[asyncio.Task[None]] = set()
 
@@ -199,8 +205,8 @@ class Tab:
 
     def control(self, holder: str, asked_s: float) -> None:
         """Hear who has control."""
-        if self._operator is not None:
-            self._operator.control(holder, asked_s)
+        if self._client is not None:
+            self._client.control(holder, asked_s)
 
     async def run(self) -> None:
         """Send and receive until the tab is gone, then give control back."""
@@ -210,11 +216,14 @@ class Tab:
         finally:
             for task in (*parts, *self._asked):
                 task.cancel()
-            if self._operator is not None:
-                self._operator.leave()
-        await asyncio.gather(*parts, return_exceptions=True)
-        for part in done:
-            if not part.cancelled() and part.exception() is None:
+            if self._client is not None:
+                self._client.leave()
+        await asyncio.wait(parts)
+        for part in parts:
+            error = None if part.cancelled() else part.exception()
+            if error is not None and not isinstance(error, WebSocketDisconnect | OSError):
+                raise error
+            if error is None and part in done:
                 await _close(self._socket, part.result())
 
     async def _send(self) -> int:
@@ -250,14 +259,14 @@ class Tab:
                 return TOO_SLOW
             if monotonic() - self._heard_s > BEAT_S:
                 return GONE
-            if self._operator is not None:
-                self._operator.keep()
+            if self._client is not None:
+                self._client.keep()
 
     async def _answer(self, number: int | str | None, method: str, params: dict[str, Any]) -> None:
         try:
-            if self._operator is None:
+            if self._client is None:
                 raise Refused("no_daemon", "there is no daemon here: data directories only")
-            told = {"id": number, "ok": True, "result": await self._operator.ask(method, params)}
+            told = {"id": number, "ok": True, "result": await self._client.ask(method, params)}
         except ClientError as error:
             told = {"id": number, "ok": False, "error": error_of(error)}
         self._outbox.put(_json(told))
@@ -271,7 +280,7 @@ def error_of(error: ClientError) -> dict[str, str]:
     return {"kind": kind, "text": str(error), "hint": ""}
 
 
-async def _close(socket: Socket, code: int) -> None:
+async def _close(socket: AcceptedSocket, code: int) -> None:
     # A tab that takes nothing does not take this either.
     with suppress(TimeoutError, RuntimeError, OSError):
         async with asyncio.timeout(_LAST_WORDS_S):

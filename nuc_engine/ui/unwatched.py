@@ -13,7 +13,7 @@ _AGAIN_S = 1.0
 _ATTEMPTS = 10
 
 
-class Unwatched:
+class UnwatchedStop:
     """Of one event loop. `status` returns the daemon's last one; `make` a client that may end the bout."""
 
     def __init__(self, after_s: float, make: Callable[[], Client], status: Callable[[], Mapping[str, Any]]) -> None:

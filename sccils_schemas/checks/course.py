@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sccils_schemas.checks.hdso_table import Entry, HdsoTable, parameter_refs
+from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable, parameter_refs
 from sccils_schemas.checks.rules import (
     all_rule_parts,
     check_start,
@@ -18,11 +18,11 @@ from sccils_schemas.checks.rules import (
 from sccils_schemas.documents import HdsoMod, JointList, Ref
 from sccils_schemas.lines import data_line
 from sccils_schemas.names import counted
-from sccils_schemas.nesting import Parts, first_faults
+from sccils_schemas.nesting import RuleParts, first_faults
 from sccils_schemas.numbers import nanoseconds, write_number
 from sccils_schemas.problems import Problems
 
-Write = tuple[HdsoMod, Entry]
+PlannedWrite = tuple[HdsoMod, HdsoEntry]
 
 MAX_LOOKS = 2_000_000
 """Rules looked at over all changes of a script; a leg has a dozen rules and a script some hundred changes of them."""
@@ -48,7 +48,7 @@ class _Watch:
 
 
 def check_course(
-    writes: Sequence[Write], table: HdsoTable, jointlist: JointList, file: str, problems: Problems
+    writes: Sequence[PlannedWrite], table: HdsoTable, jointlist: JointList, file: str, problems: Problems
 ) -> None:
     """Carry out a script's writes changeset by changeset, and report what each leaves behind."""
     now = table.copy()
@@ -83,7 +83,7 @@ def check_course(
         check_start(jointlist, now, "", problems, file)
 
 
-def _tell_replaced(before: HdsoMod, mod: HdsoMod, entry: Entry, file: str, problems: Problems) -> None:
+def _tell_replaced(before: HdsoMod, mod: HdsoMod, entry: HdsoEntry, file: str, problems: Problems) -> None:
     """Warn of a value that is written twice at one time: the first of them is never in force."""
     of_before = f"the entry in line {before.line}" if before.line > 0 else "the value given with the bout"
     kept = 0 if isinstance(mod.data, str) or entry.kind == "boolstring" else len(before.data) - len(mod.data)
@@ -111,7 +111,7 @@ class _Rules:
         nested = False
         for number in changed:
             parts = rule_parts(self._table.values.get(number), self._table)
-            nested = nested or self._parts.get(number, Parts(0)) != parts
+            nested = nested or self._parts.get(number, RuleParts(0)) != parts
             self._parts[number] = parts
         self._check_circles(changed, lines)
         for number in changed:
@@ -126,7 +126,7 @@ class _Rules:
             what = f"rules go round in a circle: {describe_circle(circle, self._table)}"
             line = max(lines.get(member, 0) for member in knot)
             self._problems.error(self._file, line, what, "rules that do not need their own result")
-            self._parts.update(dict.fromkeys(set(knot).intersection(changed), Parts(0)))
+            self._parts.update(dict.fromkeys(set(knot).intersection(changed), RuleParts(0)))
 
     def _check_reach(self, changed: Sequence[int], lines: Mapping[int, int]) -> None:
         line = max(lines[number] for number in changed)
@@ -137,7 +137,7 @@ class _Rules:
         for number, (what, expected) in first_faults(self._parts).items():
             entry = self._table.entries[number]
             self._problems.error(self._file, lines.get(number, line), f"{entry} {what}", expected)
-            self._parts[number] = Parts(0)
+            self._parts[number] = RuleParts(0)
 
 
 def _watches(jointlist: JointList, table: HdsoTable) -> Iterator[_Watch]:

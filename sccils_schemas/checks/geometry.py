@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sccils_schemas.checks.hdso_table import Entry
+from sccils_schemas.checks.hdso_table import HdsoEntry
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import HdsoMod, Joint
 from sccils_schemas.lines import data_line
@@ -62,7 +62,7 @@ def _values(mod: HdsoMod, count: int, use: str, scope: Scope) -> Sequence[int | 
     return data
 
 
-def _check_entry(mod: HdsoMod, entry: Entry, count: int, use: str, scope: Scope) -> bool:
+def _check_entry(mod: HdsoMod, entry: HdsoEntry, count: int, use: str, scope: Scope) -> bool:
     entry = scope.find(mod) or entry
     scope.check_initialiser(mod, entry)
     if not scope.want_kind(entry, VALUE_KINDS, mod.line, use):

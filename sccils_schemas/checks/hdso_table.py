@@ -26,9 +26,9 @@ from sccils_schemas.problems import Problems
 from sccils_schemas.ranges import both_ways
 from sccils_schemas.reader import STAND_IN
 
-Kind = Literal["parameter", "sensor", "constant", "boolstring"]
-KINDS: tuple[Kind, ...] = ("parameter", "sensor", "constant", "boolstring")
-LIST_KINDS: Mapping[str, Kind] = {"parameterList": "parameter", "sensorList": "sensor"}
+HdsoKind = Literal["parameter", "sensor", "constant", "boolstring"]
+KINDS: tuple[HdsoKind, ...] = ("parameter", "sensor", "constant", "boolstring")
+LIST_KINDS: Mapping[str, HdsoKind] = {"parameterList": "parameter", "sensorList": "sensor"}
 """DataSetType of a list -> kind of its HDSOs that have no abstractType."""
 
 ENGINE_TIMES = ("engine_start_time", "engine_stop_time")
@@ -38,7 +38,7 @@ Data = Sequence[int | float] | str
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """Where something stands: an element, a character of one of its attributes, or an item `at` of its data.
 
     The line is looked up when it is asked for.
@@ -64,22 +64,22 @@ class Place:
         """Return `file:line`."""
         return f"{self.file}:{self.line}"
 
-    def attribute(self, name: str, at: int = 0) -> Place:
+    def attribute(self, name: str, at: int = 0) -> SourcePlace:
         """Return where a character of an attribute stands."""
-        return Place(self.file, self.element, name, at)
+        return SourcePlace(self.file, self.element, name, at)
 
-    def data(self, at: int = 0) -> Place:
+    def data(self, at: int = 0) -> SourcePlace:
         """Return where a number, or a character, of the data stands."""
-        return Place(self.file, self.element, at=at)
+        return SourcePlace(self.file, self.element, at=at)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class HdsoEntry:
     """One HDSO with its kind and the place of its declaration. `pushes`: it is the force command of a motor."""
 
     hdso: Hdso
-    kind: Kind
-    place: Place
+    kind: HdsoKind
+    place: SourcePlace
     pushes: bool = False
 
     @property
@@ -97,7 +97,7 @@ class Entry:
         return f"HDSO {self.hdso.id_num} ({self.hdso.name})"
 
 
-def kind_of(hdso: Hdso, home: HdsoList, otherwise: Kind) -> Kind:
+def kind_of(hdso: Hdso, home: HdsoList, otherwise: HdsoKind) -> HdsoKind:
     """Return an HDSO's kind: its abstractType, else its list's kind (reading B18), else `otherwise`."""
     for kind in KINDS:
         if hdso.abstract_type == kind:
@@ -113,33 +113,33 @@ class HdsoTable:
     `fed` are the sensors that get values while the engine runs, or None where that is not known.
     """
 
-    entries: dict[int, Entry] = field(default_factory=dict[int, Entry])
+    entries: dict[int, HdsoEntry] = field(default_factory=dict[int, HdsoEntry])
     ids: dict[str, int] = field(default_factory=dict[str, int])
     values: dict[int, Data] = field(default_factory=dict[int, Data])
     complete: bool = True
     fed: frozenset[int] | None = None
 
-    def add(self, hdsos: HdsoList, file: str, otherwise: Kind) -> None:
+    def add(self, hdsos: HdsoList, file: str, otherwise: HdsoKind) -> None:
         """Take in a list. Of HDSOs with the same id or name the first counts."""
         for hdso in hdsos.hdsos:
-            entry = Entry(hdso, kind_of(hdso, hdsos, otherwise), Place(file, hdso.line))
+            entry = HdsoEntry(hdso, kind_of(hdso, hdsos, otherwise), SourcePlace(file, hdso.line))
             self.entries.setdefault(hdso.id_num, entry)
             if hdso.name:
                 self.ids.setdefault(hdso.name, hdso.id_num)
             if hdso.initial_data is not None:
                 self.values.setdefault(hdso.id_num, hdso.initial_data)
 
-    def get(self, ref: Ref) -> Entry | None:
+    def get(self, ref: Ref) -> HdsoEntry | None:
         """Return the HDSO with this id or name, or None."""
         number = ref if isinstance(ref, int) else self.ids.get(ref)
         return None if number is None else self.entries.get(number)
 
-    def kind(self, ref: Ref) -> Kind | None:
+    def kind(self, ref: Ref) -> HdsoKind | None:
         """Return the kind of the HDSO with this id or name, or None when there is none."""
         entry = self.get(ref)
         return None if entry is None else entry.kind
 
-    def find(self, ref: Ref, place: Place, problems: Problems, name: str | None = None) -> Entry | None:
+    def find(self, ref: Ref, place: SourcePlace, problems: Problems, name: str | None = None) -> HdsoEntry | None:
         """Return the HDSO with this id or name; report one that is not declared. `name` is what goes with an id."""
         entry = self.get(ref)
         if entry is not None or not self.complete or (isinstance(ref, int) and ref <= STAND_IN):
@@ -159,9 +159,9 @@ class HdsoTable:
             return f"'{name}' is HDSO {self.ids[name]}"
         return f"declared ids are {id_ranges(number for number in self.entries if number >= 0)}"
 
-    def find_mod(self, mod: HdsoMod | HdsoSpec, file: str, problems: Problems) -> Entry | None:
+    def find_mod(self, mod: HdsoMod | HdsoSpec, file: str, problems: Problems) -> HdsoEntry | None:
         """Return the HDSO an hdsoMod or hdsoSpec means; report one not declared, warn of a name that differs."""
-        place = Place(file, mod.line)
+        place = SourcePlace(file, mod.line)
         by = "name" if isinstance(mod.ref, str) else "idNum"
         entry = self.find(mod.ref, place.attribute(by), problems, mod.name)
         if entry is not None and not mod.id_by_name and mod.name and mod.name != entry.hdso.name:
@@ -197,7 +197,7 @@ class HdsoTable:
         times = [hdso.id_num for hdso in sensors.hdsos if hdso.name in ENGINE_TIMES]
         self.fed = frozenset([*times, *(entry.hdso.id_num for entry in entries if entry is not None)])
 
-    def is_unfed(self, entry: Entry) -> bool:
+    def is_unfed(self, entry: HdsoEntry) -> bool:
         """Say whether this is a sensor that never has a value."""
         number = entry.hdso.id_num
         return entry.kind == "sensor" and self.fed is not None and number not in self.fed and number not in self.values
@@ -273,7 +273,7 @@ def initialise(table: HdsoTable, jointlist: JointList) -> None:
             table.write(mod)
 
 
-def check_looks(name: str, place: Place, looks: dict[str, str], problems: Problems) -> None:
+def check_looks(name: str, place: SourcePlace, looks: dict[str, str], problems: Problems) -> None:
     """Warn of a name whose letters look like others, or that looks like another one; `looks` are those seen before."""
     if odd := odd_letters(name):
         what = f"name '{shorten(name)}' has letters that look like others, or like none: {odd}"

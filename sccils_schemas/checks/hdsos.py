@@ -6,10 +6,10 @@ from sccils_schemas.checks.hdso_table import (
     ENGINE_TIMES,
     KINDS,
     LIST_KINDS,
-    Entry,
+    HdsoEntry,
+    HdsoKind,
     HdsoTable,
-    Kind,
-    Place,
+    SourcePlace,
     check_looks,
     kind_of,
 )
@@ -27,14 +27,14 @@ MAX_STORE_ELEMENTS = 2**20
 _WHOLE = ("int", "lint", "llint")
 
 
-def check_hdsolist(hdsos: HdsoList, file: str, kind: Kind | None, table: HdsoTable, problems: Problems) -> None:
+def check_hdsolist(hdsos: HdsoList, file: str, kind: HdsoKind | None, table: HdsoTable, problems: Problems) -> None:
     """Report what is wrong with one list. `kind` is what the list should hold, or None when that is not known."""
     if kind is not None:
         _check_list_kind(hdsos, file, kind, problems)
     for hdso in hdsos.hdsos:
         known = table.get(hdso.id_num)
         if known is None or known.hdso is not hdso:
-            known = Entry(hdso, kind_of(hdso, hdsos, kind or "parameter"), Place(file, hdso.line))
+            known = HdsoEntry(hdso, kind_of(hdso, hdsos, kind or "parameter"), SourcePlace(file, hdso.line))
         entry = known
         _check_kind(entry, kind, problems)
         _check_ranges(entry, problems)
@@ -47,7 +47,7 @@ def check_hdsolist(hdsos: HdsoList, file: str, kind: Kind | None, table: HdsoTab
         _check_initial(entry, table, problems)
 
 
-def _check_list_kind(hdsos: HdsoList, file: str, kind: Kind, problems: Problems) -> None:
+def _check_list_kind(hdsos: HdsoList, file: str, kind: HdsoKind, problems: Problems) -> None:
     given = hdsos.data_set_type
     wanted = next(name for name, holds in LIST_KINDS.items() if holds == kind)
     if given in (None, wanted):
@@ -60,7 +60,7 @@ def _check_list_kind(hdsos: HdsoList, file: str, kind: Kind, problems: Problems)
         problems.warning(file, line, f"DataSetType='{shorten(given, 30)}' is not known", f"'{wanted}'", hint)
 
 
-def _check_kind(entry: Entry, kind: Kind | None, problems: Problems) -> None:
+def _check_kind(entry: HdsoEntry, kind: HdsoKind | None, problems: Problems) -> None:
     given, place = entry.hdso.abstract_type, entry.place
     if given is not None and given not in KINDS:
         what = f"abstractType='{shorten(given, 30)}' of {entry}"
@@ -70,7 +70,7 @@ def _check_kind(entry: Entry, kind: Kind | None, problems: Problems) -> None:
         problems.warning(place.file, place.line, f"{entry} is a {entry.kind} in a list of {kind}s")
 
 
-def _check_ranges(entry: Entry, problems: Problems) -> None:
+def _check_ranges(entry: HdsoEntry, problems: Problems) -> None:
     seen: set[str] = set()
     for span in entry.hdso.ranges:
         if span.type in seen and span.type != "invalid":
@@ -93,7 +93,7 @@ def _check_ranges(entry: Entry, problems: Problems) -> None:
         problems.warning(entry.place.file, entry.place.line, what, "a range of type normal with both bounds")
 
 
-def _check_boolstring(entry: Entry, problems: Problems) -> None:
+def _check_boolstring(entry: HdsoEntry, problems: Problems) -> None:
     hdso, place = entry.hdso, entry.place
     if len(hdso.dims) != 2 or hdso.dims[0] != 2:
         size = " x ".join(str(size) for size in hdso.dims)
@@ -103,7 +103,7 @@ def _check_boolstring(entry: Entry, problems: Problems) -> None:
         problems.error(place.file, place.attribute("datatype").line, what, "datatype='int'")
 
 
-def _check_initial(entry: Entry, table: HdsoTable, problems: Problems) -> None:
+def _check_initial(entry: HdsoEntry, table: HdsoTable, problems: Problems) -> None:
     data, place = entry.hdso.initial_data, entry.place
     if data is None:
         if entry.kind == "constant":
@@ -119,12 +119,12 @@ def _check_initial(entry: Entry, table: HdsoTable, problems: Problems) -> None:
 
 def check_together(lists: list[tuple[HdsoList, str]], table: HdsoTable, problems: Problems) -> None:
     """Report ids and names used twice, in one list or in two, and lists too large together (reading B10)."""
-    ids: dict[int, Place] = {}
-    names: dict[str, Place] = {}
+    ids: dict[int, SourcePlace] = {}
+    names: dict[str, SourcePlace] = {}
     looks: dict[str, str] = {}
     for hdsos, file in lists:
         for hdso in hdsos.hdsos:
-            place = Place(file, hdso.line)
+            place = SourcePlace(file, hdso.line)
             at = place.attribute("idNum")
             first = ids.setdefault(hdso.id_num, place)
             if first is not place and hdso.id_num > STAND_IN:

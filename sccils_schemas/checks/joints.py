@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sccils_schemas.checks.geometry import check_geometry
-from sccils_schemas.checks.hdso_table import Entry, Place, check_looks, joint_mods, motor_sensors
+from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, check_looks, joint_mods, motor_sensors
 from sccils_schemas.checks.motors import check_joint_motors, check_motors
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.checks.states import check_rule_holders, check_states
@@ -96,7 +96,7 @@ def _check_labels(jointlist: JointList, scope: Scope) -> None:
             hint = f"first for a {_word(first)} in line {first.line}"
             line = attribute_line(element.line, "name")
             scope.error(line, f"name '{element.name}' is used twice", "a name of its own", hint)
-        check_looks(element.name, Place(scope.file, element.line).attribute("name"), looks, scope.problems)
+        check_looks(element.name, SourcePlace(scope.file, element.line).attribute("name"), looks, scope.problems)
 
 
 def _check_parents(jointlist: JointList, scope: Scope) -> None:
@@ -198,8 +198,8 @@ def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: s
                 _check_motor_sensor(entry, motor, role, taken, scope)
 
 
-def _check_motor_sensor(entry: Entry, motor: Servo, role: str, taken: dict[int, Servo], scope: Scope) -> None:
-    place = Place(scope.file, motor.sensorspecs[0].line) if motor.sensorspecs else entry.place
+def _check_motor_sensor(entry: HdsoEntry, motor: Servo, role: str, taken: dict[int, Servo], scope: Scope) -> None:
+    place = SourcePlace(scope.file, motor.sensorspecs[0].line) if motor.sensorspecs else entry.place
     if entry.kind != "sensor" or entry.count != 1 or entry.hdso.datatype not in ("float", "double"):
         what = f"{entry}, a {entry.kind} of type {entry.hdso.datatype} with {counted(entry.count, 'element')}, "
         what += f"stands where {motor.name} has its {role}"
@@ -255,7 +255,7 @@ def _check_function(spec: FunctionSpec, label: str, scope: Scope) -> None:
         scope.error_at(spec.line, "type", what, expected)
         return
     entries = [scope.table.get(mod.ref) for mod in spec.mods]
-    known: list[Entry] = []
+    known: list[HdsoEntry] = []
     for mod, entry in zip(spec.mods, entries, strict=True):
         if entry is not None and scope.want_kind(entry, VALUE_KINDS, mod.line, "a parameter of a function"):
             scope.want_value(entry, mod.line, f"a parameter of {label}")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Place
+from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable, SourcePlace
 from sccils_schemas.documents import JointList, Ref
 from sccils_schemas.names import shorten
-from sccils_schemas.nesting import MAX_RULE_TERMS, Parts, knots, parts_of, terms_of
+from sccils_schemas.nesting import MAX_RULE_TERMS, RuleParts, knots, parts_of, terms_of
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
-from sccils_schemas.rules import Comparison, Rule, RuleError, Token, Variable, operands, parse_tokens, tokenise
+from sccils_schemas.rules import Inequality, Rule, RuleError, Token, Variable, operands, parse_tokens, tokenise
 
-Where = Callable[[int], Place]
+PlaceOf = Callable[[int], SourcePlace]
 """Tells where a character of a rule's text stands."""
 
 
-def check_rule(text: str, holder: Entry | None, table: HdsoTable, where: Where, problems: Problems) -> None:
+def check_rule(text: str, holder: HdsoEntry | None, table: HdsoTable, where: PlaceOf, problems: Problems) -> None:
     """Report everything wrong with a rule's text. `holder` is the boolstring HDSO that is to hold it."""
     try:
         tokens = tokenise(text)
@@ -44,7 +44,7 @@ def check_rule(text: str, holder: Entry | None, table: HdsoTable, where: Where, 
             problems.error(place.file, place.line, f"{entry} is a rule and stands in a comparison", "a number", hint)
 
 
-def _check_length(tokens: Sequence[Token], holder: Entry, where: Where, problems: Problems) -> None:
+def _check_length(tokens: Sequence[Token], holder: HdsoEntry, where: PlaceOf, problems: Problems) -> None:
     width = holder.hdso.dims[1]
     if len(tokens) > width:
         place = where(tokens[width].column - 1)
@@ -53,7 +53,7 @@ def _check_length(tokens: Sequence[Token], holder: Entry, where: Where, problems
         problems.error(place.file, place.line, what, f"at most {width}, what {holder} holds", hint)
 
 
-def _check_operand(entry: Entry, table: HdsoTable, place: Place, problems: Problems) -> None:
+def _check_operand(entry: HdsoEntry, table: HdsoTable, place: SourcePlace, problems: Problems) -> None:
     if entry.kind != "boolstring" and entry.count != 1:
         what = f"{entry} has {entry.count} elements and stands in a rule"
         problems.error(place.file, place.line, what, "an HDSO with a single value")
@@ -65,7 +65,7 @@ def _check_operand(entry: Entry, table: HdsoTable, place: Place, problems: Probl
 
 def _compared(tree: Rule) -> Iterator[Variable]:
     for term in terms_of(tree):
-        if isinstance(term, Comparison):
+        if isinstance(term, Inequality):
             yield from (term.left, term.right)
 
 
@@ -78,7 +78,7 @@ def read_rule(text: object) -> Rule | None:
         return None
 
 
-def rule_parts(text: object, table: HdsoTable) -> Parts:
+def rule_parts(text: object, table: HdsoTable) -> RuleParts:
     """Return what a rule's text is made of, the rules it uses by id; nothing for a text that can not be read."""
 
     def number(ref: Ref) -> int | None:
@@ -86,10 +86,10 @@ def rule_parts(text: object, table: HdsoTable) -> Parts:
         return entry.hdso.id_num if entry is not None and entry.kind == "boolstring" else None
 
     tree = read_rule(text)
-    return Parts(0) if tree is None else parts_of(tree, number)
+    return RuleParts(0) if tree is None else parts_of(tree, number)
 
 
-def all_rule_parts(table: HdsoTable) -> dict[int, Parts]:
+def all_rule_parts(table: HdsoTable) -> dict[int, RuleParts]:
     """Return what each rule is made of, by id."""
     return {
         number: rule_parts(text, table)
@@ -98,12 +98,12 @@ def all_rule_parts(table: HdsoTable) -> dict[int, Parts]:
     }
 
 
-def unset_operands(number: int, table: HdsoTable) -> list[Entry]:
+def unset_operands(number: int, table: HdsoTable) -> list[HdsoEntry]:
     """Return what a rule, or a rule inside it, reads although it has no value; sensors get theirs by measuring.
 
     A rule with more rules inside it than any may have is not looked at to its end.
     """
-    found: dict[int, Entry] = {}
+    found: dict[int, HdsoEntry] = {}
     seen = {number}
     ahead = [number]
     while ahead and len(seen) <= MAX_RULE_TERMS:
@@ -136,7 +136,9 @@ def check_start(
                 problems.error(*place, what, "initial_data for it, or a write by a script at time 0")
 
 
-def find_circles(rules: Mapping[int, Parts], starts: Iterable[int]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def find_circles(
+    rules: Mapping[int, RuleParts], starts: Iterable[int]
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return circles of rules that use one another, the shortest of each knot that can be reached from `starts`.
 
     With each comes the whole knot.
@@ -145,7 +147,7 @@ def find_circles(rules: Mapping[int, Parts], starts: Iterable[int]) -> list[tupl
     return sorted(found)
 
 
-def _circle(rules: Mapping[int, Parts], knot: tuple[int, ...]) -> tuple[int, ...]:
+def _circle(rules: Mapping[int, RuleParts], knot: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shortest way from the first rule of a knot back to itself."""
     start, members = knot[0], frozenset(knot)
     came_from = {start: start}

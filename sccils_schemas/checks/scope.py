@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import SupportsInt
 
-from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Kind, Place
+from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoKind, HdsoTable, SourcePlace
 from sccils_schemas.checks.writes import check_write
 from sccils_schemas.documents import HdsoMod
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted
 from sccils_schemas.problems import Problems
 
-VALUE_KINDS: tuple[Kind, ...] = ("parameter", "constant")
+VALUE_KINDS: tuple[HdsoKind, ...] = ("parameter", "constant")
 """Kinds of HDSO that functions, activations and dwell times take their numbers from."""
 
 
@@ -37,13 +37,13 @@ class Scope:
         """Note a warning."""
         self.problems.warning(self.file, line, what, expected, hint)
 
-    def find(self, mod: HdsoMod) -> Entry | None:
+    def find(self, mod: HdsoMod) -> HdsoEntry | None:
         """Return the HDSO an hdsoMod means, or None, reported."""
         return self.table.find_mod(mod, self.file, self.problems)
 
-    def place(self, line: int, attribute: str) -> Place:
+    def place(self, line: int, attribute: str) -> SourcePlace:
         """Return where an attribute of the element on a line stands."""
-        return Place(self.file, line).attribute(attribute)
+        return SourcePlace(self.file, line).attribute(attribute)
 
     def value_line(self, mods: Sequence[HdsoMod], at: int, otherwise: int) -> int:
         """Return where one of the numbers stands that these hdsoMods give their HDSOs one after another."""
@@ -55,13 +55,13 @@ class Scope:
             at -= count
         return otherwise
 
-    def want_kind(self, entry: Entry, kinds: tuple[Kind, ...], line: SupportsInt, use: str) -> bool:
+    def want_kind(self, entry: HdsoEntry, kinds: tuple[HdsoKind, ...], line: SupportsInt, use: str) -> bool:
         """Report an HDSO of the wrong kind for its use; return whether it is right."""
         if entry.kind not in kinds:
             self.error(line, f"{entry} is a {entry.kind} and stands as {use}", "a " + " or ".join(kinds))
         return entry.kind in kinds
 
-    def want_single(self, entry: Entry, line: SupportsInt, use: str) -> None:
+    def want_single(self, entry: HdsoEntry, line: SupportsInt, use: str) -> None:
         """Report an HDSO with several elements where one number is needed."""
         if entry.count != 1:
             self.error(
@@ -70,14 +70,14 @@ class Scope:
                 "an HDSO with a single value",
             )
 
-    def want_value(self, entry: Entry, line: SupportsInt, use: str) -> None:
+    def want_value(self, entry: HdsoEntry, line: SupportsInt, use: str) -> None:
         """Warn of an HDSO that is read but holds nothing at the start (reading B13)."""
         held = self.table.values.get(entry.hdso.id_num)
         if entry.kind != "sensor" and (held is None or (not isinstance(held, str) and len(held) < entry.count)):
             what = f"{entry}, {use}, has no value at the start"
             self.warning(line, what, hint="give it initial_data, or let a script set it at time 0")
 
-    def check_initialiser(self, mod: HdsoMod, entry: Entry) -> None:
+    def check_initialiser(self, mod: HdsoMod, entry: HdsoEntry) -> None:
         """Report an hdsoMod of a joint list whose write can not be done; a mere reference writes nothing."""
         if mod.time_s:
             line = attribute_line(mod.line, "time")

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 
 from sccils_schemas.by_hand import DisconnectEntry, KickEntry, LoadEntry, PlantEntry, ReconnectEntry
 from sccils_schemas.checks.course import check_course
-from sccils_schemas.checks.hdso_table import Entry, HdsoTable
+from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable
 from sccils_schemas.checks.writes import check_write
 from sccils_schemas.documents import (
     HDSO_ALL,
@@ -83,7 +83,7 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
     check_by_hand(script, jointlist, file, problems)
     check_alone(script, table, file, problems)
     forbidden = {} if table is None or jointlist is None else _out_of_reach(jointlist, table)
-    writes: list[tuple[HdsoMod, Entry]] = []
+    writes: list[tuple[HdsoMod, HdsoEntry]] = []
     for entry in script.entries:
         if isinstance(entry, HdsoSpec):
             _check_request(entry, table, file, problems)
@@ -147,7 +147,7 @@ def _special(mod: HdsoMod, file: str, problems: Problems) -> bool:
 
 
 def _permitted(
-    mod: HdsoMod, entry: Entry, forbidden: dict[int, tuple[str, str]], file: str, problems: Problems
+    mod: HdsoMod, entry: HdsoEntry, forbidden: dict[int, tuple[str, str]], file: str, problems: Problems
 ) -> bool:
     if not mod.data:
         problems.warning(file, mod.line, f"{entry} is named but nothing is written", hint="give NumElts and data")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sccils_schemas.checks.hdso_table import Entry, Place, parameter_refs
+from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, parameter_refs
 from sccils_schemas.checks.rules import (
     all_rule_parts,
     check_rule,
@@ -82,7 +82,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
     parameters = parameter_refs(activation, scope.table.kind)
     place = scope.place(activation.line, "activation_parameters")
     entries = [scope.table.find(ref, place, scope.problems) for ref in parameters]
-    known: list[Entry] = []
+    known: list[HdsoEntry] = []
     for entry in entries:
         if entry is not None and scope.want_kind(entry, VALUE_KINDS, place, f"a parameter of the {label}"):
             scope.want_value(entry, place, f"a parameter of the {label}")
@@ -167,7 +167,7 @@ def _check_rule(state: State, scope: Scope) -> None:
         expected = f"its text as data of the first hdsoMod, or as initial_data of {holder}"
         scope.error(rule.line, f"the rule of {state.name} has no text", expected)
     if text is not None:
-        place = Place(scope.file, rule.line)
+        place = SourcePlace(scope.file, rule.line)
         check_rule(text, holder, scope.table, lambda at: place.attribute("boolstring", at), scope.problems)
         _check_initialisers(text, state, scope)
     for entry in () if holder is None else unset_operands(holder.hdso.id_num, scope.table):
@@ -188,7 +188,7 @@ def _check_initialisers(text: str, state: State, scope: Scope) -> None:
 
 def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
     """Report rules that share an HDSO, that reach too far, or that depend on themselves, directly or through others."""
-    holders: dict[int, tuple[Entry, State]] = {}
+    holders: dict[int, tuple[HdsoEntry, State]] = {}
     for state in (state for joint in jointlist.joints for state in joint.states if state.rule.mods):
         entry = scope.table.get(state.rule.mods[0].ref)
         if entry is None:
@@ -199,11 +199,11 @@ def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
             scope.error(state.rule.line, f"{entry} holds two rules", "an HDSO of its own for each rule", hint)
     rules = all_rule_parts(scope.table)
 
-    def where(number: int) -> Place:
+    def where(number: int) -> SourcePlace:
         state = holders.get(number)
         if state is None:
             return scope.table.entries[number].place.data()
-        return Place(scope.file, state[1].rule.line).attribute("boolstring")
+        return SourcePlace(scope.file, state[1].rule.line).attribute("boolstring")
 
     for number, (what, expected) in first_faults(rules).items():
         place, hint = where(number), "write out what the inner rules say, or make them shorter"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from sccils_schemas.checks.hdso_table import Entry, HdsoTable, Place
+from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable, SourcePlace
 from sccils_schemas.checks.rules import check_rule
 from sccils_schemas.documents import HdsoMod
 from sccils_schemas.names import counted
@@ -22,9 +22,9 @@ A shorter period of state transition would let nothing else run.
 """
 
 
-def check_write(mod: HdsoMod, entry: Entry, table: HdsoTable, file: str, problems: Problems) -> None:
+def check_write(mod: HdsoMod, entry: HdsoEntry, table: HdsoTable, file: str, problems: Problems) -> None:
     """Report everything that keeps a write from being done, its permission apart."""
-    place = Place(file, mod.line)
+    place = SourcePlace(file, mod.line)
     if entry.kind == "boolstring":
         _check_rule_write(mod, entry, table, place, problems)
     elif isinstance(mod.data, str):
@@ -42,7 +42,7 @@ def check_write(mod: HdsoMod, entry: Entry, table: HdsoTable, file: str, problem
         check_values(mod.data, entry, place, problems)
 
 
-def _check_rule_write(mod: HdsoMod, entry: Entry, table: HdsoTable, place: Place, problems: Problems) -> None:
+def _check_rule_write(mod: HdsoMod, entry: HdsoEntry, table: HdsoTable, place: SourcePlace, problems: Problems) -> None:
     if isinstance(mod.data, str):
         check_rule(mod.data, entry, table, place.data, problems)
     elif mod.data:
@@ -50,7 +50,7 @@ def _check_rule_write(mod: HdsoMod, entry: Entry, table: HdsoTable, place: Place
         problems.error(place.file, place.data().line, f"{entry} is a rule and is written as numbers", "its text", hint)
 
 
-def check_characters(text: str, entry: Entry, place: Place, problems: Problems) -> None:
+def check_characters(text: str, entry: HdsoEntry, place: SourcePlace, problems: Problems) -> None:
     """Report text that goes to an HDSO of numbers, or does not fit."""
     if entry.hdso.datatype not in ("char", "uchar"):
         what = f"text for {entry}, which is of type {entry.hdso.datatype}"
@@ -62,7 +62,7 @@ def check_characters(text: str, entry: Entry, place: Place, problems: Problems) 
         check_values(tuple(text.encode()), entry, place, problems)
 
 
-def check_values(values: Sequence[int | float], entry: Entry, place: Place, problems: Problems) -> None:
+def check_values(values: Sequence[int | float], entry: HdsoEntry, place: SourcePlace, problems: Problems) -> None:
     """Report values outside the HDSO's `valid` ranges, inside its `invalid` ones, or of no use to the engine."""
     for check in (_refused_by_ranges, _refused_by_engine):
         for at, value in enumerate(values):
@@ -72,7 +72,7 @@ def check_values(values: Sequence[int | float], entry: Entry, place: Place, prob
                 return
 
 
-def _refused_by_ranges(value: int | float, entry: Entry) -> str:
+def _refused_by_ranges(value: int | float, entry: HdsoEntry) -> str:
     """Return why the ranges of an HDSO refuse a value, as what is expected instead; empty when they do not.
 
     Bounds are inclusive (reading B15). `suggested` and `normal` refuse nothing; what is inverted is an error itself.
@@ -89,7 +89,7 @@ def _refused_by_ranges(value: int | float, entry: Entry) -> str:
     return ""
 
 
-def _refused_by_engine(value: int | float, entry: Entry) -> str:
+def _refused_by_engine(value: int | float, entry: HdsoEntry) -> str:
     low, high = ENGINE_BOUNDS.get(entry.hdso.name, (None, None))
     useless = (low is not None and value < low) or (high is not None and value > high)
     return _span(low, high) if useless else ""

@@ -9,11 +9,11 @@ import numpy as np
 
 from nuc_engine.analysis.bout import Bout, JointInfo, StateInfo
 from nuc_engine.analysis.series import Series
-from nuc_engine.analysis.tracks import LegTracks, ModuleTrack, Role
+from nuc_engine.analysis.tracks import JointRole, LegTracks, ModuleTrack
 
 DEP, LEV, PRO_CTR, RET_CTR, EXT, FLX = range(6)
 
-MODULES: tuple[tuple[Role, str, tuple[int, int], tuple[str, str]], ...] = (
+MODULES: tuple[tuple[JointRole, str, tuple[int, int], tuple[str, str]], ...] = (
     ("ThC", "Thorax-Coxa1", (DEP, LEV), ("TC1_protractionDEP", "TC1_retractionLEV")),
     ("CTr", "Coxa-Trochanter", (PRO_CTR, RET_CTR), ("CTr_LevationPRO", "CTr_DepressionRET")),
     ("FTi", "Femur-Tibia", (EXT, FLX), ("FT_Extension", "FT_Flexion")),

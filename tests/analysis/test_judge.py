@@ -11,7 +11,7 @@ import pytest
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.judge import Verdict, judge
+from nuc_engine.analysis.judge import WindowVerdict, judge
 from nuc_engine.analysis.steps import detect_steps
 from nuc_engine.analysis.tracks import LegTracks, ModuleTrack, joint_role, stance_action
 from tests.analysis.synthetic import DEP, FWD, ITB, ITF, LEV, STICK, Gait, leg, with_module
@@ -20,7 +20,7 @@ WINDOW = (0.0, 20.0)
 GAITS = {"FWD": FWD, "ITF": ITF, "ITB": ITB, "stick": STICK}
 
 
-def failing(verdict: Verdict) -> set[str]:
+def failing(verdict: WindowVerdict) -> set[str]:
     return {check.name for check in verdict.checks if not check.ok}
 
 

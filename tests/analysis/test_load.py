@@ -12,8 +12,8 @@ import pytest
 
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError, BoutError
-from nuc_engine.analysis.layout import joints_of
 from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.log_columns import joints_of
 from nuc_engine.analysis.series import Series
 from nuc_engine.analysis.windows import windows_of_bout
 from nuc_engine.model.planning import build_plan

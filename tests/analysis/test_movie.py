@@ -14,18 +14,18 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.layout import model_of
 from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.log_columns import model_of
 from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.cli.app import app
 from nuc_engine.figures.canvas import house_style
 from nuc_engine.figures.movie.camera import open_camera
-from nuc_engine.figures.movie.captions import LONGEST, Captions, Shown, captions_of
+from nuc_engine.figures.movie.captions import LONGEST, Caption, Captions, captions_of
 from nuc_engine.figures.movie.file import ffmpeg_program, write_movie
 from nuc_engine.figures.movie.make import MovieSpec, frame_count, make_movie, speed_of
 from nuc_engine.figures.movie.panel import CONTACT_COLOR, VIEWS, extent_of, view_of
+from nuc_engine.figures.movie.renderer import FrameRenderer
 from nuc_engine.figures.movie.scene import scene_of
-from nuc_engine.figures.movie.stage import Stage
 from nuc_engine.model.planning import build_plan
 from nuc_engine.plants.events import BaseHeight, Ground
 from tests.analysis import synthetic
@@ -125,7 +125,7 @@ def test_the_foot_stands_on_the_ground_it_touches(roach):
     assert abs(float(np.median((low - scene.ground)[scene.contact]))) < 0.02
     assert (low - scene.ground)[~scene.contact].min() > -0.2
     with house_style():
-        shown = Stage(scene, tuple(VIEWS), 1.0, 360, with_camera=False)
+        shown = FrameRenderer(scene, tuple(VIEWS), 1.0, 360, with_camera=False)
     k = int(np.flatnonzero(scene.contact)[20])
     shown.picture(k, None)
     for panel in shown._panels:
@@ -220,7 +220,7 @@ def test_the_record_begins_with_its_first_record_and_not_before(walking):
 
 def stage(bout, times, views=("side",), **more):
     with house_style():
-        return Stage(scene_of(bout, times, 1.0), views, 0.5, 360, with_camera=False, **more)
+        return FrameRenderer(scene_of(bout, times, 1.0), views, 0.5, 360, with_camera=False, **more)
 
 
 def test_contact_is_marked_in_the_frames_that_have_it(walking):
@@ -274,10 +274,10 @@ def test_views_fill_the_frame(kind, views, request):
 @pytest.mark.parametrize("height", [480, 720])
 @pytest.mark.parametrize("name", ["lin_roach", "restricted_null_stick"])
 def test_no_words_lie_on_others_or_outside(roach, height, name):
-    long = Captions((Shown(0.0, 2.0, "backward", "dragging cycle (meant: backward)"),), ((0.5, "x" * LONGEST),))
+    long = Captions((Caption(0.0, 2.0, "backward", "dragging cycle (meant: backward)"),), ((0.5, "x" * LONGEST),))
     scene = replace(scene_of(roach, [0.5, 0.6], 1.0), label=name, captions=long)
     with house_style():
-        shown = Stage(scene, tuple(VIEWS), 0.123, height, with_camera=False)
+        shown = FrameRenderer(scene, tuple(VIEWS), 0.123, height, with_camera=False)
     shown.picture(1, None)
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts(shown._figure)]
     width, tall = shown.size

@@ -17,7 +17,7 @@ from nuc_engine.analysis.cycle import angle_errors, mean_cycle, overall_rms_deg
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.steps import detect_steps
-from nuc_engine.analysis.stepstats import QUANTITIES, Sample, bout_stats, own_windows, table_lines
+from nuc_engine.analysis.stepstats import QUANTITIES, SampleStatistics, bout_stats, own_windows, table_lines
 from nuc_engine.analysis.windows import BehaviourWindow
 from nuc_engine.figures.canvas import house_style
 from nuc_engine.figures.compare_figure import compare_figure
@@ -68,15 +68,15 @@ def test_joint_ranges_are_those_of_the_angles(made_up: Bout) -> None:
 
 
 def test_a_sample_says_what_it_can() -> None:
-    one = Sample.of(np.array([2.0, math.nan]))
+    one = SampleStatistics.of(np.array([2.0, math.nan]))
     assert (one.n, one.mean, one.median, one.least, one.largest) == (1, 2.0, 2.0, 2.0, 2.0)
     assert math.isnan(one.sd)
-    none = Sample.of(np.zeros(0))
+    none = SampleStatistics.of(np.zeros(0))
     assert none.n == 0
     assert math.isnan(none.mean)
     assert none.data() == {"n": 0, "mean": None, "sd": None, "cv": None, "median": None, "min": None, "max": None}
-    assert Sample.of(np.array([-1.0, -3.0])).cv == pytest.approx(math.sqrt(2) / 2)
-    assert math.isnan(Sample.of(np.array([-1.0, 1.0])).cv)
+    assert SampleStatistics.of(np.array([-1.0, -3.0])).cv == pytest.approx(math.sqrt(2) / 2)
+    assert math.isnan(SampleStatistics.of(np.array([-1.0, 1.0])).cv)
 
 
 def test_a_leg_that_can_not_be_judged_has_its_ranges_all_the_same(made_up: Bout) -> None:
@@ -116,7 +116,7 @@ def test_a_table_has_a_column_for_each_window_and_fits_the_page(made_up: Bout) -
 
 def test_numbers_in_a_table_have_as_many_digits_as_they_bear(made_up: Bout) -> None:
     (stats,) = bout_stats(made_up, [WHOLE])
-    stride, period = Sample(5, 12.3456, 0.01234, 12, 12, 13), Sample(5, 0.9, 0.045, 0.9, 0.8, 1)
+    stride, period = SampleStatistics(5, 12.3456, 0.01234, 12, 12, 13), SampleStatistics(5, 0.9, 0.045, 0.9, 0.8, 1)
     shown = replace(stats, samples={**stats.samples, "stride": stride, "period": period})
     rows = [line.split("  ") for line in table_lines([("FWD", shown)])]
     cells = {row[0] or row[1]: row[-1].strip() for row in rows}

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.figures import figures, path_state
-from nuc_engine.figures.canvas import Window, house_style
+from nuc_engine.figures.canvas import NamedSpan, house_style
 from nuc_engine.figures.joint_figures import joint_figure, motor_figure
 from nuc_engine.figures.palette import joint_pens
 from nuc_engine.figures.timeline import MOST_CYCLES, SHOWN_CYCLES, envelope, parts_of
@@ -21,9 +21,9 @@ from tests.analysis.printed import collisions, smallest_points
 from tests.analysis.synthetic import FWD, bout, leg
 
 PERIOD = FWD.period_s
-TURNS: list[Window] = [("FWD", 0.0, 20.0), ("ITF", 20.0, 40.0), ("ITB", 40.0, 60.0)]
+TURNS: list[NamedSpan] = [("FWD", 0.0, 20.0), ("ITF", 20.0, 40.0), ("ITB", 40.0, 60.0)]
 
-MANY: list[Window] = [("w", 10.0 * k, 10.0 * k + 10.0) for k in range(6)]
+MANY: list[NamedSpan] = [("w", 10.0 * k, 10.0 * k + 10.0) for k in range(6)]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def hundred() -> Bout:
         ((0.0, 60.0), MANY, [(8.65, 11.35), (18.65, 21.35), (28.65, 31.35), (57.3, 60.0)]),
     ],
 )
-def test_what_of_a_span_is_shown(minute: Bout, span: tuple, windows: list[Window], parts: list) -> None:
+def test_what_of_a_span_is_shown(minute: Bout, span: tuple, windows: list[NamedSpan], parts: list) -> None:
     np.testing.assert_allclose(parts_of(minute, span, windows), parts, atol=0.05)
 
 

@@ -31,8 +31,8 @@ def run(tasks: Sequence[BoutTask]) -> Sequence[Kinds]:
     """Say ITF between when A was raised first, and in the end when B has its last value from 40."""
     found: list[Kinds] = []
     for task in tasks:
-        assert task.kit.script is not None
-        document, _ = parse(task.kit.script, "script")
+        assert task.inputs.script is not None
+        document, _ = parse(task.inputs.script, "script")
         assert isinstance(document, HdsoScript)
         mods = [mod for mod in document.entries if isinstance(mod, HdsoMod)]
         first = {mod.name for mod in mods if mod.time_s == 20}

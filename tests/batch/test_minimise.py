@@ -13,7 +13,7 @@ import pytest
 from nuc_engine.batch.changeset import changeset_times, entries_at
 from nuc_engine.batch.criterion import wilson
 from nuc_engine.batch.errors import BulkRefused
-from nuc_engine.batch.inputs import read_kit
+from nuc_engine.batch.inputs import read_inputs
 from nuc_engine.batch.journal import RUN, Journal
 from nuc_engine.batch.minimise import Kinds, Minimised, RunAll, Runner, ScriptTrial, minimise, watch
 from nuc_engine.batch.task import BoutTask
@@ -40,7 +40,7 @@ def trial(tmp_path: Path) -> ScriptTrial:
 def open_trial(path: str, seeds: tuple[int, ...] = SEEDS) -> ScriptTrial:
     prepared = prepare_bout("lin_roach", path)
     assert prepared.script is not None
-    return ScriptTrial(read_kit("lin_roach", path), prepared, prepared.script, seeds)
+    return ScriptTrial(read_inputs("lin_roach", path), prepared, prepared.script, seeds)
 
 
 def runner(leg: Leg, before: Callable[[int], str] = lambda _: "FWD") -> RunAll:
@@ -53,8 +53,8 @@ def runner(leg: Leg, before: Callable[[int], str] = lambda _: "FWD") -> RunAll:
 
 
 def written(task: BoutTask) -> set[str]:
-    assert task.kit.script is not None
-    document, _ = parse(task.kit.script, "script")
+    assert task.inputs.script is not None
+    document, _ = parse(task.inputs.script, "script")
     assert isinstance(document, HdsoScript)
     return {str(mod.name) for mod in document.entries if isinstance(mod, HdsoMod) and mod.time_s == 20}
 

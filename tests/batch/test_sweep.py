@@ -29,8 +29,8 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def script_of(task: BoutTask) -> dict[tuple[str, float], Any]:
-    assert task.kit.script is not None
-    document, _ = parse(task.kit.script, "script")
+    assert task.inputs.script is not None
+    document, _ = parse(task.inputs.script, "script")
     assert isinstance(document, HdsoScript)
     return {(str(mod.name), float(mod.time_s)): mod.data for mod in document.entries if isinstance(mod, HdsoMod)}
 
@@ -89,7 +89,7 @@ def test_data_directories_stay_where_they_are_asked_for(tmp_path: Path) -> None:
 
 def test_a_bout_that_can_not_start_is_seen_as_refused() -> None:
     task = plan_of().task(0)
-    wrong = BoutTask(task.kit, 1.0, 0, task.windows, values=(("no_such_name", 1.0),))
+    wrong = BoutTask(task.inputs, 1.0, 0, task.windows, values=(("no_such_name", 1.0),))
     sight = see(wrong)
     assert sight.state == "refused"
     assert "no_such_name" in sight.reason

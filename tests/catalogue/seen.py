@@ -13,7 +13,7 @@ from nuc_engine.analysis.phases import Swing
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import LegTracks, ModuleTrack
 from nuc_engine.experiments.catalogue import EXPERIMENTS
-from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Row
+from nuc_engine.experiments.protocol import BoutPlan, CriterionResult, Observation, TableRow
 from tests.analysis.synthetic import MODULES
 
 NAN = float("nan")
@@ -114,13 +114,13 @@ def every(begin: float, end: float, period: float = 0.7) -> list[float]:
     return np.arange(begin, end, period).tolist()
 
 
-def row_of(name: str) -> Row:
+def row_of(name: str) -> TableRow:
     """A shipped row, by its experiment's name and, where it differs, its own."""
     found = {f"{each.name} {row.name}": row for each in EXPERIMENTS for row in each.rows}
     return found.get(name) or found[f"{name} {name}"]
 
 
-def judge(name: str, found: Steps | None = None, *, control: bool = False, **kinds: str | Outcome) -> Finding:
+def judge(name: str, found: Steps | None = None, *, control: bool = False, **kinds: str | Outcome) -> CriterionResult:
     """What the criterion of a row with one bout says of windows of these kinds; blanks in their names are _."""
     row = row_of(name)
     (plan,) = row.control.bouts if control else row.bouts

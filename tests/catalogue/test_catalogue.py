@@ -11,7 +11,7 @@ import pytest
 
 from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.catalogue.unloading import Promoted
-from nuc_engine.experiments.protocol import BoutPlan, Experiment, Row
+from nuc_engine.experiments.protocol import BoutPlan, Experiment, TableRow
 from nuc_engine.machine.locations import find_configuration, find_script
 from tests.catalogue.seen import row_of
 
@@ -59,14 +59,14 @@ def test_all_of_chapter_7_is_there() -> None:
 
 
 @pytest.mark.parametrize(("experiment", "row"), ROWS)
-def test_rows_can_be_sent_to_worker_processes(experiment: Experiment, row: Row) -> None:
+def test_rows_can_be_sent_to_worker_processes(experiment: Experiment, row: TableRow) -> None:
     again = pickle.loads(pickle.dumps(row))
     for name in ("bouts", "control", "criterion", "summary", "picture"):
         assert getattr(again, name) == getattr(row, name)
 
 
 @pytest.mark.parametrize(("experiment", "row"), ROWS)
-def test_rows_say_what_they_ask_for(experiment: Experiment, row: Row) -> None:
+def test_rows_say_what_they_ask_for(experiment: Experiment, row: TableRow) -> None:
     assert len({each.name for each in experiment.rows}) == len(experiment.rows)
     for text in (experiment.hypothesis, experiment.method, row.saw, row.criterion_text, row.control.why):
         assert text.strip() == text
@@ -77,7 +77,7 @@ def test_rows_say_what_they_ask_for(experiment: Experiment, row: Row) -> None:
 
 
 @pytest.mark.parametrize(("experiment", "row"), ROWS)
-def test_criteria_and_probes_ask_of_bouts_and_windows_that_are_there(experiment: Experiment, row: Row) -> None:
+def test_criteria_and_probes_ask_of_bouts_and_windows_that_are_there(experiment: Experiment, row: TableRow) -> None:
     asked = [(row.criterion.asks, row.bouts), (row.criterion.asks, row.control.bouts)]
     asked += [(probe.measure.__self__.asks, level.bouts) for probe in row.probes for level in probe.levels]
     for asks, bouts in asked:

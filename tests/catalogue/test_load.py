@@ -11,7 +11,7 @@ import pytest
 from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.catalogue.load import CHAPTER, OTHER_RUNS, TEXTS, ExperimentError, load_experiments
 from nuc_engine.experiments.explain import fill_text, observations
-from nuc_engine.experiments.protocol import Row
+from nuc_engine.experiments.protocol import TableRow
 from nuc_engine.experiments.record import read_verdict
 from nuc_engine.experiments.verdict import RowVerdict, Verdict
 from tests.catalogue.seen import row_of
@@ -76,7 +76,7 @@ def test_every_text_and_every_observation_belongs_to_an_experiment() -> None:
         assert set(re.findall(r"^# (.+?)(?:: why|: to be noted)$", path.read_text(), re.M)) <= rows
 
 
-def judged(name: str) -> tuple[Row, RowVerdict, Verdict]:
+def judged(name: str) -> tuple[TableRow, RowVerdict, Verdict]:
     row = row_of(name)
     verdict = read_verdict(PAGES / name.partition(" ")[0])
     assert verdict is not None

@@ -19,7 +19,7 @@ from nuc_engine.experiments.catalogue.muscles import (
     ratio_over_repetitions,
     samples_of_all,
 )
-from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Trial
+from nuc_engine.experiments.protocol import BoutPlan, CriterionResult, Observation, Trial
 from nuc_engine.machine.locations import find_configuration
 from tests.analysis.synthetic import STICK, with_module
 from tests.analysis.synthetic import leg as walking
@@ -29,7 +29,7 @@ NULL = "null"
 SIDEWAYS, FAILS, MINUTES = map(row_of, ("muscles-sideways", "muscles-forward null", "muscles-forward ten minutes"))
 
 
-def sideways(null: str | Outcome, first: str = "sideways", rest: str = "sideways") -> Finding:
+def sideways(null: str | Outcome, first: str = "sideways", rest: str = "sideways") -> CriterionResult:
     kinds = {NULL: {"end": null}, PIECES: {"first": first, "rest": rest}}
     found = steps(every(0.0, 33.0))
     return SIDEWAYS.criterion({plan.label: observe(plan, kinds[plan.label], found=found) for plan in SIDEWAYS.bouts})
@@ -56,7 +56,7 @@ def test_a_null_model_that_merely_steps_badly_has_not_stopped() -> None:
         assert sideways(outcome("irregular", modules=(replace(module, still_range_deg=degrees),))).ok == ok
 
 
-def walks(null: str, other: str = "stick") -> Finding:
+def walks(null: str, other: str = "stick") -> CriterionResult:
     return FAILS.criterion(
         {
             plan.label: observe(plan, {"walk, null": null} if plan.label == NULL else {"walk": other})
@@ -84,7 +84,7 @@ def wobbly(plan: BoutPlan, tail_deg: float) -> LegTracks:
     return with_module(tracks, "ThC", angle_deg=tracks.module("ThC").angle_deg + tail_deg * wobble)
 
 
-def ten_minutes(linear_deg: float, pieces_deg: float, rest: str = "stick") -> Finding:
+def ten_minutes(linear_deg: float, pieces_deg: float, rest: str = "stick") -> CriterionResult:
     seen: dict[str, Observation] = {}
     for plan in MINUTES.bouts:
         shorter = replace(

@@ -10,7 +10,7 @@ import pytest
 from nuc_engine.bout.run import prepare_bout
 from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.edits import check_edits, edited, moved
-from nuc_engine.experiments.protocol import BoutPlan, Probe, Row
+from nuc_engine.experiments.protocol import BoutPlan, Probe, TableRow
 from tests.catalogue.seen import NAN, every, leg, observe, outcome, row_of, steps
 
 ROWS = [row for each in EXPERIMENTS for row in each.rows]
@@ -23,7 +23,7 @@ def plain(plan: BoutPlan) -> BoutPlan:
 
 
 @pytest.mark.parametrize(("row", "probe"), ALL)
-def test_a_probe_can_be_sent_and_varies_something_in_bouts_of_its_row(row: Row, probe: Probe) -> None:
+def test_a_probe_can_be_sent_and_varies_something_in_bouts_of_its_row(row: TableRow, probe: Probe) -> None:
     again = pickle.loads(pickle.dumps(probe))
     assert [level.bouts for level in again.levels] == [level.bouts for level in probe.levels]
     assert probe.as_is in ["", *(level.label for level in probe.levels)]
@@ -34,7 +34,7 @@ def test_a_probe_can_be_sent_and_varies_something_in_bouts_of_its_row(row: Row, 
 
 
 @pytest.mark.parametrize(("row", "probe"), ALL)
-def test_every_edit_can_be_made_and_those_of_the_rows_own_level_change_nothing(row: Row, probe: Probe) -> None:
+def test_every_edit_can_be_made_and_those_of_the_rows_own_level_change_nothing(row: TableRow, probe: Probe) -> None:
     for plan in (*probe.levels[0].bouts, *probe.levels[-1].bouts):
         if plan.edits or plan.moved:
             check_edits(plan)

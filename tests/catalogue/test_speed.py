@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nuc_engine.experiments.catalogue.speed import median_error
-from nuc_engine.experiments.protocol import BoutPlan, Finding, Trial, Window
+from nuc_engine.experiments.protocol import BoutPlan, CriterionResult, JudgedWindow, Trial
 from nuc_engine.experiments.trials import watch_plan
 from nuc_engine.machine.locations import find_configuration
 from tests.analysis.synthetic import FWD, leg
@@ -21,7 +21,7 @@ AGONIST = {"121": "123", "124": "122", "125": "127", "128": "126", "129": "131",
 """Activation of each antagonist -> that of the same muscle as an agonist."""
 
 
-def judge(periods: Sequence[float], kinds: Sequence[str] = ("FWD",) * 4, jitter: float = 0.02) -> Finding:
+def judge(periods: Sequence[float], kinds: Sequence[str] = ("FWD",) * 4, jitter: float = 0.02) -> CriterionResult:
     seen = {}
     for k, (plan, period_s, kind) in enumerate(zip(PLANS, periods, kinds, strict=True)):
         tracks = leg(replace(FWD, period_s=period_s, jitter=jitter, seed=k), plan.duration_s)
@@ -85,7 +85,7 @@ def test_the_first_level_is_the_configuration_and_every_level_is_another_bout(bo
     assert bouts[0].values == {hdso: values[hdso] for hdso in bouts[0].values}
     moved: set[bytes] = set()
     for plan in bouts:
-        short = replace(plan, duration_s=6.0, windows=(Window("stepping", 0.0, 6.0, "final", 1.0),))
+        short = replace(plan, duration_s=6.0, windows=(JudgedWindow("stepping", 0.0, 6.0, "final", 1.0),))
         moved.add(watch_plan(short, 20001).leg.module("FTi").angle_deg.tobytes())
     assert len(moved) == len(bouts) == 5
 

@@ -17,19 +17,19 @@ from nuc_engine.experiments.catalogue.unloading import (
     sign_test,
     stances,
 )
-from nuc_engine.experiments.protocol import Finding, Observation, Row, Trial
+from nuc_engine.experiments.protocol import CriterionResult, Observation, TableRow, Trial
 from tests.catalogue.seen import leg, observe, row_of, steps
 
 PERIOD, SWING = 0.7, 0.3
 FWD, ITF, ITB = (row_of(f"magnet {kind}") for kind in ("FWD", "ITF", "ITB"))
 
 
-def schedule_of(row: Row) -> Promoted:
+def schedule_of(row: TableRow) -> Promoted:
     """How a row's leg is disturbed."""
     return next(ask for ask in row.criterion.asks if isinstance(ask, Promoted))
 
 
-def short(row: Row, count: int = 8) -> Promoted:
+def short(row: TableRow, count: int = 8) -> Promoted:
     """The same with fewer disturbances, six seconds apart."""
     return structs.replace(schedule_of(row), count=count, interval_s=6.0, calm_after_s=3.5)
 
@@ -43,7 +43,7 @@ def gains(seen: Observation, predicted: Predicted = LEVATES) -> list[float]:
     return list(SCHEDULE.gains(seen, predicted).values())
 
 
-def walk(sooner_s: float = 0.0, row: Row = FWD, fti_deg: float = 100.0, offset_s: float = 0.0) -> Observation:
+def walk(sooner_s: float = 0.0, row: TableRow = FWD, fti_deg: float = 100.0, offset_s: float = 0.0) -> Observation:
     """A leg in which FTi and CTr go over to swing 0.35 s after touch-down, and `sooner_s` earlier when disturbed.
 
     Stance begins 0.1 s before each disturbance, or `offset_s` later than that.
@@ -69,13 +69,13 @@ def walk(sooner_s: float = 0.0, row: Row = FWD, fti_deg: float = 100.0, offset_s
     return observe(row.bouts[0], {row.name: row.name}, tracks=tracks, found=found)
 
 
-def judge(row: Row, seen: Observation, count: int = 8) -> Finding:
+def judge(row: TableRow, seen: Observation, count: int = 8) -> CriterionResult:
     asks = tuple(short(row, count) if isinstance(ask, Promoted) else ask for ask in row.criterion.asks)
     return replace(row.criterion, asks=asks)({"bout": seen})
 
 
 @pytest.mark.parametrize("row", [FWD, ITF, ITB], ids=lambda row: row.name)
-def test_actions_that_come_earlier_are_promoted(row: Row) -> None:
+def test_actions_that_come_earlier_are_promoted(row: TableRow) -> None:
     finding = judge(row, walk(0.2, row))
     assert finding.ok, finding.reasons
     for predicted in SCHEDULE.actions if row is FWD else short(row).actions:
@@ -85,7 +85,7 @@ def test_actions_that_come_earlier_are_promoted(row: Row) -> None:
 
 @pytest.mark.parametrize("row", [FWD, ITF, ITB], ids=lambda row: row.name)
 @pytest.mark.parametrize("sooner_s", [0.0, 0.02, -0.2])
-def test_actions_that_come_as_always_or_later_are_not(sooner_s: float, row: Row) -> None:
+def test_actions_that_come_as_always_or_later_are_not(sooner_s: float, row: TableRow) -> None:
     finding = judge(row, walk(sooner_s, row))
     assert finding.started
     assert not finding.ok

@@ -59,7 +59,7 @@ def test_force_says_the_torque_there_is_not_the_one_asked_for(nuc: Nuc, torque: 
 
 
 def test_a_pseudo_terminal_has_no_rate_to_be_set(nuc: Nuc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is burnt into an emulated servo there would leave it deaf."""
+    """What is stored in an emulated servo there would leave it deaf."""
     import os
 
     master, slave = os.openpty()

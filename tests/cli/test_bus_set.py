@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.factory import find_family
-from drivers.framed.emulation.memory import Memory
+from drivers.framed.emulation.memory import RegisterMemory
 from nuc_engine.cli.app import app
 from tests.cli.bench_table import FRAMED, URL, WCK, Table, data
 from tests.cli.conftest import Nuc
@@ -119,16 +119,16 @@ class Raising:
     """Raises a signal in this process, once, when an emulated register is set to a value."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, name: str, value: int) -> None:
-        put = Memory.__setitem__
+        put = RegisterMemory.__setitem__
         self.raised = 0
 
-        def noted(memory: Memory, key: str, new: int) -> None:
+        def noted(memory: RegisterMemory, key: str, new: int) -> None:
             put(memory, key, new)
             if (key, new) == (name, value) and not self.raised:
                 self.raised += 1
                 signal.raise_signal(number)
 
-        monkeypatch.setattr(Memory, "__setitem__", noted)
+        monkeypatch.setattr(RegisterMemory, "__setitem__", noted)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -159,8 +159,10 @@ def test_a_signal_before_anything_is_written_lets_nothing_be_written(
 
 def test_a_lock_that_stays_open_is_said(nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch) -> None:
     table(1, model="STS3215", family="feetech")
-    put = Memory.__setitem__
-    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: (n, v) == ("eprom_lock", 1) or put(self, n, v))
+    put = RegisterMemory.__setitem__
+    monkeypatch.setattr(
+        RegisterMemory, "__setitem__", lambda self, n, v: (n, v) == ("eprom_lock", 1) or put(self, n, v)
+    )
     result = nuc("bus", "set", STS, "1", "position_offset", "7", "--yes")
     assert result.exit_code == 1
     assert "position_offset of id 1 is 7 now, and kept; its eprom_lock may be open still" in result.stderr
@@ -206,8 +208,8 @@ def test_what_is_kept_so_already_is_not_written_again(
     bench = table(1, model="XM430-W350", family="dynamixel")
     memory_of(bench)["torque_enable"] = 1
     written: list[str] = []
-    put = Memory.__setitem__
-    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: (written.append(n), put(self, n, v))[1])
+    put = RegisterMemory.__setitem__
+    monkeypatch.setattr(RegisterMemory, "__setitem__", lambda self, n, v: (written.append(n), put(self, n, v))[1])
     result = nuc("bus", "set", DXL, "1", "max_temperature", "80")
     assert (result.exit_code, "is 80 already: nothing was written" in result.stdout) == (0, True)
     assert set(written) <= {"present_position", "realtime_tick"}
@@ -249,14 +251,14 @@ def test_one_that_falls_silent_is_not_asked_for_everything(
     nuc: Nuc, table: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = table(3, model="STS3215", family="feetech")
-    put = Memory.read
+    put = RegisterMemory.read
 
-    def once(memory: Memory, address: int, count: int) -> bytes:
+    def once(memory: RegisterMemory, address: int, count: int) -> bytes:
         if address == 13:
             bench.emulator.unplug(0)
         return put(memory, address, count)
 
-    monkeypatch.setattr(Memory, "read", once)
+    monkeypatch.setattr(RegisterMemory, "read", once)
     result = nuc("bus", "set", STS, "3", "--json")
     assert result.exit_code == 1
     errors = data(result)["errors"]

@@ -149,7 +149,7 @@ def test_force_goes_limp_when_the_shaft_runs_away(nuc: Nuc, table: Callable[...,
     assert bench.plant.motion(0).torque_n_m == 0.0
 
 
-# burnt in
+# stored
 
 
 def test_set_id_on_a_wck(nuc: Nuc, table: Callable[..., Table]) -> None:

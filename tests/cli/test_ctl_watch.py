@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from nuc_engine.cli.ctl.watching import Watch, event_lines
 from nuc_engine.cli.ctl.watchscreen import WatchScreen
-from nuc_engine.cli.ctl.watchview import View, plain_line
+from nuc_engine.cli.ctl.watchview import WatchState, plain_line
 from tests.cli.screens import Paper, play, shown
 from tests.client.fake_daemon import TASKS, FakeDaemon, Leg
 
@@ -26,7 +26,7 @@ def daemon() -> FakeDaemon:
 
 
 @pytest.fixture
-def view(daemon: FakeDaemon) -> View:
+def view(daemon: FakeDaemon) -> WatchState:
     watch = Watch(Paper(daemon))
     watch.refresh()
     return watch.view
@@ -50,7 +50,7 @@ def screen_of(watch: Watch, columns: int = 80, rows: int = 24) -> list[str]:
 class Still(Watch):
     """A leg at which nobody looks again."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: WatchState) -> None:
         self.view = view
 
     def refresh(self) -> None:
@@ -58,7 +58,7 @@ class Still(Watch):
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
-def test_a_common_terminal_shows_joints_rules_tasks_and_events(view: View, columns: int, rows: int) -> None:
+def test_a_common_terminal_shows_joints_rules_tasks_and_events(view: WatchState, columns: int, rows: int) -> None:
     lines = screen_of(Still(view), columns, rows)
     assert lines[0].startswith("lin_roach  RUNNING  bout 3  0.50 s  cycle 100  torque on")
     assert lines[1] == "control: bob   log: on data/bout_1"
@@ -78,7 +78,7 @@ def test_it_fits_whatever_the_terminal_is(daemon: FakeDaemon, mode: str, columns
     assert lines[-1] == "q quits"
 
 
-def test_numbers_and_rules_stay_where_names_have_no_room(view: View) -> None:
+def test_numbers_and_rules_stay_where_names_have_no_room(view: WatchState) -> None:
     joints = tuple(replace(joint, rules=joint.rules * 6) for joint in view.joints)
     lines = screen_of(Still(replace(view, joints=joints)), 76, 30)
     at = next(k for k, line in enumerate(lines) if line.startswith("Coxa-"))
@@ -87,7 +87,7 @@ def test_numbers_and_rules_stay_where_names_have_no_room(view: View) -> None:
     assert (words.count("T"), words.count("f")) == (6, 6)
 
 
-def test_what_is_low_gives_up_events_and_tasks_before_the_joints(view: View) -> None:
+def test_what_is_low_gives_up_events_and_tasks_before_the_joints(view: WatchState) -> None:
     for rows in (10, 14, 20):
         text = "\n".join(screen_of(Still(view), 79, rows))
         assert "Femur-Tibia" in text
@@ -99,7 +99,7 @@ def test_a_fault_is_told_before_anything_else(daemon: FakeDaemon) -> None:
     assert "FAULT core_stalled" in screen_of(Watch(Paper(daemon)))[1]
 
 
-def test_losses_and_deaths_are_alarms_only_when_there_are_any(view: View) -> None:
+def test_losses_and_deaths_are_alarms_only_when_there_are_any(view: WatchState) -> None:
     assert not any("lost" in line or "died" in line for line in screen_of(Still(view)))
     assert view.status is not None
     status = msgspec.structs.replace(
@@ -150,7 +150,7 @@ def test_events_are_asked_for_from_the_last_on(daemon: FakeDaemon) -> None:
     assert len(watch.view.told) == 1
 
 
-def test_the_plain_line_has_it_all(view: View) -> None:
+def test_the_plain_line_has_it_all(view: WatchState) -> None:
     line = plain_line(view)
     assert "\n" not in line
     assert "RUNNING  bout 3" in line
@@ -188,7 +188,7 @@ def test_what_happens_again_and_again_leaves_room_for_the_rest(daemon: FakeDaemo
     ]
 
 
-def test_a_task_that_never_ran_is_in_the_table(view: View) -> None:
+def test_a_task_that_never_ran_is_in_the_table(view: WatchState) -> None:
     never = {"runs": 0, "overruns": 0, "skipped": 0, "period_ns": None, "since_start": None, "last_second": None}
     assert view.status is not None
     status = msgspec.structs.replace(view.status, tasks={**TASKS, "script": never})
@@ -197,7 +197,7 @@ def test_a_task_that_never_ran_is_in_the_table(view: View) -> None:
 
 
 @pytest.mark.parametrize("key", ["q", "escape", "ctrl+c"])
-def test_keys_that_end_it(view: View, key: str) -> None:
+def test_keys_that_end_it(view: WatchState, key: str) -> None:
     app = WatchScreen(Still(view))
 
     async def drive(pilot: Pilot[Any]) -> None:

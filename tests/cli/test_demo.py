@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from drivers.servo import PlantFault
 from nuc_engine.bout.run import open_leg
 from nuc_engine.cli.terminal.legscreen import LegScreen
-from nuc_engine.cli.terminal.legview import Canvas, Frame, LegView, fits, plain_line
+from nuc_engine.cli.terminal.legview import Canvas, LegView, PlaneWindow, fits, plain_line
 from nuc_engine.cli.terminal.live import LiveLeg, StepCounter
 from tests.cli.conftest import CONFIGS, Nuc
 from tests.cli.screens import play, shown
@@ -252,8 +252,8 @@ def test_dots_outside_the_canvas_are_nowhere() -> None:
 
 def test_a_frame_has_one_scale_and_keeps_up_up() -> None:
     canvas = Canvas(20, 20)
-    frame = Frame(0, 10, 0, 4).including(12, 2, 1)
-    assert frame == Frame(0, 13, 0, 4)
+    frame = PlaneWindow(0, 10, 0, 4).including(12, 2, 1)
+    assert frame == PlaneWindow(0, 13, 0, 4)
     assert frame.including(5, 3, 1) is frame
     (x0, y0), (x1, y1) = frame.on(canvas, 0, 0), frame.on(canvas, 1, 1)
     assert x1 - x0 == pytest.approx(y0 - y1)

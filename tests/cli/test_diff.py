@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nuc_engine.cli.look.diff import difference_lines
 from nuc_engine.configurations.difference import (
-    Difference,
+    ConfigurationDifference,
     changeset,
     compare_models,
     compare_scripts,
@@ -155,7 +155,9 @@ def _with_initial_values(model: Model, values: dict[int, float]) -> Model:
 
 
 def test_what_only_one_side_has_stands_below_its_name_where_it_is_long() -> None:
-    short, long = (Difference("plant", "reason", text, None, "") for text in ("it is so", "a reason and another " * 8))
+    short, long = (
+        ConfigurationDifference("plant", "reason", text, None, "") for text in ("it is so", "a reason and another " * 8)
+    )
     assert difference_lines(short) == ["  reason  only in A: it is so"]
     head, *told = difference_lines(long)
     assert head == "  reason  only in A"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.cli.keys import ROLES
-from nuc_engine.messages.keys import Client, Role, load_allowed, load_public, load_secret
+from nuc_engine.messages.keys import AllowedClient, Role, load_allowed, load_public, load_secret
 from tests.cli.conftest import Nuc
 
 
@@ -18,7 +18,7 @@ def test_the_way_from_two_machines_to_a_list(nuc: Nuc, tmp_path: Path) -> None:
     result = nuc("keys", "allow", f"{mine}/bench.key", "--role", "operate", "--folder", leg)
     assert result.exit_code == 0
     public = load_public(tmp_path / "mine" / "bench.key")
-    assert load_allowed(tmp_path / "etc" / "clients.toml") == {public: Client("bench", Role.OPERATE)}
+    assert load_allowed(tmp_path / "etc" / "clients.toml") == {public: AllowedClient("bench", Role.OPERATE)}
     assert nuc("keys", "list", "--folder", leg).stdout.split() == ["bench", "operate", public.decode()]
     assert nuc("keys", "revoke", "bench", "--folder", leg).exit_code == 0
     assert nuc("keys", "list", "--folder", leg).stdout.startswith("nobody")
@@ -40,7 +40,7 @@ def test_a_key_by_itself_needs_a_name(nuc: Nuc, tmp_path: Path) -> None:
     words = ("keys", "allow", "--folder", "k", "--role", "admin")
     assert nuc(*words, "--", public).exit_code == 2
     assert nuc(*words, "--name", "chief", "--", public).exit_code == 0
-    assert [*load_allowed(tmp_path / "k" / "clients.toml").values()] == [Client("chief", Role.ADMIN)]
+    assert [*load_allowed(tmp_path / "k" / "clients.toml").values()] == [AllowedClient("chief", Role.ADMIN)]
 
 
 @pytest.mark.parametrize(

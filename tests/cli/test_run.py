@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.cli.terminal.progress import Progress
+from nuc_engine.cli.terminal.progress import ProgressLine
 from nuc_engine.recording.manifest import sha256
 from tests.cli.conftest import CONFIGS, Nuc, edit
 
@@ -143,11 +143,11 @@ def test_text_says_where_the_data_are_and_what_was_seen(nuc: Nuc, script: Path) 
 def test_an_interrupted_bout_keeps_its_data_and_says_so(
     nuc: Nuc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(_: Progress, simulated_s: float, __: float, /) -> None:
+    def interrupt(_: ProgressLine, simulated_s: float, __: float, /) -> None:
         if simulated_s >= 1.0:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Progress, "__call__", interrupt)
+    monkeypatch.setattr(ProgressLine, "__call__", interrupt)
     result = nuc("run", "lin_roach", "--duration", "2", "--out", "d")
     assert result.exit_code == 1
     assert "interrupted: stopped by the operator" in result.stderr
@@ -192,7 +192,7 @@ class Terminal:
 
 def test_progress_is_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(monkeypatch, live=True)
-    with Progress("leg") as progress:
+    with ProgressLine("leg") as progress:
         for k in range(1, 5):
             terminal.now_s += 0.125
             progress(k * 10.0, 40.0)
@@ -207,7 +207,7 @@ def test_a_bar_with_a_long_title_stays_within_its_row(monkeypatch: pytest.Monkey
     monkeypatch.setenv("COLUMNS", str(columns))
     terminal = Terminal(monkeypatch, live=True)
     title = f"/home/somebody/{'deep/' * 20}leg"
-    with Progress(title) as progress:
+    with ProgressLine(title) as progress:
         for k in range(1, 5):
             terminal.now_s += 0.125
             progress(k * 10.0, 40.0)
@@ -222,7 +222,7 @@ def test_a_bar_with_a_long_title_stays_within_its_row(monkeypatch: pytest.Monkey
 
 def test_progress_is_two_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(monkeypatch, live=False)
-    with Progress("leg") as progress:
+    with ProgressLine("leg") as progress:
         for k in range(1, 5):
             terminal.now_s += 0.125
             progress(k * 10.0, 40.0)
@@ -249,11 +249,11 @@ def test_a_termination_ends_the_bout_as_an_interrupt_does(
 ) -> None:
     before = signal.getsignal(signal.SIGTERM)
 
-    def note(self: Progress, simulated_s: float, duration_s: float) -> None:
+    def note(self: ProgressLine, simulated_s: float, duration_s: float) -> None:
         if simulated_s >= 1.0:
             signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(Progress, "__call__", note)
+    monkeypatch.setattr(ProgressLine, "__call__", note)
     result = nuc("run", "lin_roach", "--duration", "5", "--out", str(tmp_path / "a"))
     assert result.exit_code == 1
     assert manifest(tmp_path / "a")["state"] == "interrupted"

@@ -19,7 +19,7 @@ import zmq
 
 from nuc_engine.bout.run import prepare_bout
 from nuc_engine.configurations.describe import describe_model
-from sccils_schemas.rules import And, Comparison, Or, Variable, parse_rule
+from sccils_schemas.rules import And, Inequality, Or, Variable, parse_rule
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
@@ -75,7 +75,7 @@ class Leg:
         return self._true(parse_rule(self.values[self.name(rule)]))
 
     def _true(self, rule: Any) -> bool | None:
-        if isinstance(rule, Comparison):
+        if isinstance(rule, Inequality):
             a, b = (_single(self.values[self.name(side.ref)]) for side in (rule.left, rule.right))
             return None if a is None or b is None else a < b if rule.op == "<" else a > b
         if isinstance(rule, Variable):

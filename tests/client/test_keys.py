@@ -9,7 +9,7 @@ from nuc_engine.client import Client, KeysError, NotAnswered, load_keys
 from nuc_engine.client.off import take_torque_off
 from nuc_engine.client.sockets import telemetry_address
 from nuc_engine.messages.keys import ALLOWED, SERVER, Role, allow, load_public, make_pair
-from nuc_engine.messages.keys import Client as Allowed
+from nuc_engine.messages.keys import AllowedClient as Allowed
 from tests.client.fake_daemon import CONFIGS, Clock
 from tests.client.test_against_service import Pumped
 from tests.service.bench import bench

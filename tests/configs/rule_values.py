@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 from sccils_schemas.documents import Joint
 from sccils_schemas.model import Model
-from sccils_schemas.rules import And, Comparison, Rule, Variable, operands, parse_rule, resolve
+from sccils_schemas.rules import And, Inequality, Rule, Variable, operands, parse_rule, resolve
 from tests.configs.documents import initial_values
 
 Values = Mapping[int, float]
@@ -16,7 +16,7 @@ Values = Mapping[int, float]
 def holds(rule: Rule, values: Values) -> bool:
     if isinstance(rule, Variable):
         return values[int(rule.ref)] != 0
-    if isinstance(rule, Comparison):
+    if isinstance(rule, Inequality):
         left, right = values[int(rule.left.ref)], values[int(rule.right.ref)]
         return left < right if rule.op == "<" else left > right
     parts = [holds(term, values) for term in rule.terms]

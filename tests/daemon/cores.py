@@ -11,7 +11,7 @@ from nuc_engine.daemon.engine import WATCH_NS, Engine
 from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import Command, Formats, Kind, pack
+from nuc_engine.daemon.wire import CoreCommand, Formats, RecordKind, pack
 from nuc_engine.machine.locations import find_configuration
 
 MS = 1_000_000
@@ -127,19 +127,19 @@ class Bench:
             self.core.turn()
             assert not beat or self.words[Word.CORE_BEAT] - beat <= WATCH_NS
 
-    def order(self, command: Command, *items) -> int:
+    def order(self, command: CoreCommand, *items) -> int:
         """Give a command; return its request number."""
         self._requests += 1
         assert self.core.commands.put(command, pack(self._requests, *items))
         return self._requests
 
-    def obeyed(self, command: Command, *items):
+    def obeyed(self, command: CoreCommand, *items):
         """Give a command and return (ok, detail) of its acknowledgement, which a missed reply may hold up."""
         request = self.order(command, *items)
         self.run(0.05)
         acks = []
         for _ in range(12):
-            acks += [content for kind, content in self.records() if kind is Kind.ACK and content[0] == request]
+            acks += [content for kind, content in self.records() if kind is RecordKind.ACK and content[0] == request]
             if acks:
                 break
             self.run(0.05)
@@ -148,17 +148,17 @@ class Bench:
 
     def start(self, seconds: float = 0.1, stop_ns: int = -1) -> None:
         """Begin a bout and let it run."""
-        ok, detail = self.obeyed(Command.RUN, 0, stop_ns, 1)
+        ok, detail = self.obeyed(CoreCommand.RUN, 0, stop_ns, 1)
         assert ok, detail
         assert self.mode is Mode.RUNNING
         self.run(seconds)
 
     def records(self):
         ring = self.block.rings["records"]
-        return [(Kind(kind), self.formats.unpack(kind, content)) for kind, content in ring.take()]
+        return [(RecordKind(kind), self.formats.unpack(kind, content)) for kind, content in ring.take()]
 
     def events(self):
-        return [content[1] for kind, content in self.records() if kind is Kind.EVENT]
+        return [content[1] for kind, content in self.records() if kind is RecordKind.EVENT]
 
     @property
     def mode(self) -> Mode:

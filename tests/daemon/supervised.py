@@ -41,12 +41,12 @@ class Child:
     def end(self, status=0):
         self.ended, self.status = True, status
 
-    def bury(self):
+    def reap(self):
         assert self.ended, f"{self.name} is waited for and lives"
         self.buried = True
         return self.status
 
-    def how(self):
+    def exit_text(self):
         return f"{self.name} ended with {self.status}"
 
 

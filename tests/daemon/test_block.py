@@ -9,12 +9,12 @@ from itertools import pairwise
 import pytest
 
 from nuc_engine.bout.run import prepare_bout
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.daemon import block as module
 from nuc_engine.daemon.block import Block, BlockError, Word, memory
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
-from nuc_engine.daemon.wire import Formats, Kind
+from nuc_engine.daemon.wire import Formats, RecordKind
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store, StoreError
 
@@ -98,19 +98,19 @@ def test_records_of_every_cycle_come_back_as_they_were(plan):
     formats, board = Formats(plan), Board(plan, lambda *_: None)
     board.cycle, board.position_raw, board.current_raw = 7, [1, 2, 3, 254], [0, 9, 8, 7]
     board.status, board.sent_raw, board.stamp_ns = [1, 2, 3, 0], [-1, -2, 0, 254], [-1, 10**18, 3, 4]
-    motor = formats.unpack(Kind.MOTOR, formats.pack_motor(99, board, Replies.of(board)))
+    motor = formats.unpack(RecordKind.MOTOR, formats.pack_motor(99, board, ExchangeReplies.of(board)))
     assert (motor.time_ns, motor.cycle, motor.position_raw) == (99, 7, board.position_raw)
     assert (motor.current_raw, motor.status, motor.sent_raw) == (board.current_raw, board.status, board.sent_raw)
     assert motor.stamp_ns == board.stamp_ns
     board.states = [0, -1, 5, 2, -1][: len(plan.joints)]
     board.activations = [0.1 * k for k in range(len(plan.muscles))]
-    states = formats.unpack(Kind.STATES, formats.pack_states(5, board))
+    states = formats.unpack(RecordKind.STATES, formats.pack_states(5, board))
     assert (states.time_ns, states.states, states.activations) == (5, board.states, board.activations)
-    muscles = formats.unpack(Kind.MUSCLES, formats.pack_muscles(6, board))
+    muscles = formats.unpack(RecordKind.MUSCLES, formats.pack_muscles(6, board))
     assert muscles.numbers == board.forces + board.lengths
     sensors = [0.5 * k for k in range(len(plan.sensor_columns))]
-    assert formats.unpack(Kind.SENSORS, formats.pack_sensors(8, sensors)).numbers == sensors
-    assert formats.unpack(Kind.START, formats.pack_start(12, 3, board.sent_raw)) == [12, 3, board.sent_raw]
+    assert formats.unpack(RecordKind.SENSORS, formats.pack_sensors(8, sensors)).numbers == sensors
+    assert formats.unpack(RecordKind.START, formats.pack_start(12, 3, board.sent_raw)) == [12, 3, board.sent_raw]
 
 
 NEXT = {

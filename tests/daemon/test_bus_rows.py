@@ -9,11 +9,11 @@ from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import WORDS, Word
 from nuc_engine.daemon.engine import EXIT_BUS_LOST
 from nuc_engine.daemon.latch import latched
-from nuc_engine.daemon.lines import volley_of
+from nuc_engine.daemon.lines import release_burst_of
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.release import Line as ReleaseLine
+from nuc_engine.daemon.release import GuardedBus as ReleaseLine
 from nuc_engine.daemon.release import Release
-from nuc_engine.daemon.wire import Command
+from nuc_engine.daemon.wire import CoreCommand
 from tests.daemon.bus_on_paper import on_paper, until
 from tests.daemon.bus_rows import FORMS, GOES_ON, REFUSED, ROWS, End
 from tests.daemon.cores import MS, S
@@ -143,7 +143,7 @@ def one_of_two(form):
     release = [
         ReleaseLine(str(b), line.emulator.baud, line.port, line.another_bus(), (0, 1), *volley)
         for b, line in enumerate(lines)
-        for volley in [(volley_of(line.spec, line.servos)[0], lambda: None, 0)]
+        for volley in [(release_burst_of(line.spec, line.servos)[0], lambda: None, 0)]
     ]
     words[Word.UNCONFIRMED] = 0b1111
     Release(release, words, bench.clock, lambda: None).run(bench.clock.now_ns + 100 * MS)
@@ -228,7 +228,7 @@ def absent(form):
     bench, (line,) = on_paper(form)
     line.emulator.unplug(1)
     bench.run(1.0)
-    ok, detail = bench.obeyed(Command.RUN, 0, -1, 1)
+    ok, detail = bench.obeyed(CoreCommand.RUN, 0, -1, 1)
     assert not ok
     assert line.servos[1].name in detail
     bench.run(0.5)

@@ -21,9 +21,9 @@ from nuc_engine.daemon.latch import LATCH_REASONS, latched
 from nuc_engine.daemon.lines import assign_motors, servos_of
 from nuc_engine.daemon.live import LOOKAHEAD_NS
 from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.off_requests import Requester, pending_requesters, request_off
 from nuc_engine.daemon.release import LAST_NS
-from nuc_engine.daemon.requests import Asker, ask, still_open
-from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.daemon.wire import CoreCommand, RecordKind
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.plants.loopback import LoopbackPlant
 from tests.daemon.cores import MS, Bench, S, driven, silence
@@ -49,7 +49,7 @@ def test_a_bout_in_real_time_computes_what_a_virtual_one_does():
     bench = Bench(approach_deg_s=10_000.0)
     bench.run(0.05)
     # The same plant for both: fresh at the moment the bout begins.
-    bench.obeyed(Command.RUN, 0, -1, 1)
+    bench.obeyed(CoreCommand.RUN, 0, -1, 1)
     first = bench.words[Word.BOUT_START]
     virtual = Bench()
     _, bus = open_leg(virtual.plan, find_configuration("lin_roach"), "loopback:", 1)
@@ -71,21 +71,21 @@ def test_a_bout_begins_with_its_start_and_the_whole_store():
     bench = Bench()
     bench.run(0.05)
     bench.records()
-    bench.order(Command.RUN, 30 * MS, 200 * MS, 7)
+    bench.order(CoreCommand.RUN, 30 * MS, 200 * MS, 7)
     before = bench.clock.now_ns
     bench.run(0.5)
     told = bench.records()
     kinds = [kind for kind, _ in told]
-    begin = kinds.index(Kind.BOUT_BEGIN)
+    begin = kinds.index(RecordKind.BOUT_BEGIN)
     start, number, stop = told[begin][1]
     assert (number, stop) == (7, 200 * MS)
     assert before + 30 * MS <= start <= before + 45 * MS
-    assert kinds[begin + 1] is Kind.STORE
+    assert kinds[begin + 1] is RecordKind.STORE
     assert len(told[begin + 1][1][2]) == len(bench.core.store.live_bytes())
-    end = kinds.index(Kind.BOUT_END)
+    end = kinds.index(RecordKind.BOUT_END)
     assert told[end][1][1:] == [7, "complete", "ran for the time asked for"]
     assert 200 * MS <= told[end][1][0] - start <= 204 * MS
-    assert kinds[end - 1] is Kind.COUNTS
+    assert kinds[end - 1] is RecordKind.COUNTS
     assert bench.mode is Mode.STOPPED
 
 
@@ -102,21 +102,24 @@ def test_the_order_in_the_ring_is_the_order_of_the_tasks(cost_ns, period_ns, pau
     bench.start(0.3)
     bench.records()
     bench.run(0.3)
-    tasks = (Kind.MOTOR, Kind.START, Kind.SENSORS, Kind.STATES, Kind.MUSCLES)
+    tasks = (RecordKind.MOTOR, RecordKind.START, RecordKind.SENSORS, RecordKind.STATES, RecordKind.MUSCLES)
     kinds = [kind for kind, _ in bench.records() if kind in tasks]
     if pause_ns:
-        assert Kind.START in kinds
-        kinds = [kind for kind in kinds if kind is not Kind.START]
+        assert RecordKind.START in kinds
+        kinds = [kind for kind in kinds if kind is not RecordKind.START]
     else:
-        assert {kinds[k + 1] for k, kind in enumerate(kinds[:-1]) if kind is Kind.MOTOR} == {Kind.START}
-    before = {Kind.SENSORS: Kind.MOTOR if pause_ns else Kind.START, Kind.MUSCLES: Kind.STATES}
+        assert {kinds[k + 1] for k, kind in enumerate(kinds[:-1]) if kind is RecordKind.MOTOR} == {RecordKind.START}
+    before = {
+        RecordKind.SENSORS: RecordKind.MOTOR if pause_ns else RecordKind.START,
+        RecordKind.MUSCLES: RecordKind.STATES,
+    }
     for at, kind in enumerate(kinds[1:], 1):
         assert kind not in before or kinds[at - 1] is before[kind]
         # Rules that take longer than their period may come twice before their muscles.
-        assert kinds[at - 1] not in before.values() or kind in before or kind is kinds[at - 1] is Kind.STATES
+        assert kinds[at - 1] not in before.values() or kind in before or kind is kinds[at - 1] is RecordKind.STATES
     # However fast the rules are, exchanges find room between them, and the other way round.
-    assert kinds.count(Kind.SENSORS) >= 30
-    assert kinds.count(Kind.STATES) >= 11
+    assert kinds.count(RecordKind.SENSORS) >= 30
+    assert kinds.count(RecordKind.STATES) >= 11
 
 
 @pytest.mark.parametrize(("policy", "torque"), [("off", 0), ("hold", 1), ("park", 1)])
@@ -126,7 +129,7 @@ def test_a_commanded_stop_does_what_the_policy_says(policy, torque):
     bench.start(0.5)
     bench.bus.sent.clear()
     before = bench.clock.now_ns
-    ok, _ = bench.obeyed(Command.STOP, "")
+    ok, _ = bench.obeyed(CoreCommand.STOP, "")
     assert ok
     assert bench.mode is Mode.STOPPED
     bench.run(4.0)
@@ -157,21 +160,21 @@ def test_a_silent_motor_takes_the_torque_off_until_it_answers_and_somebody_arms(
     assert bench.words[Word.LATCHED]
     assert LATCH_REASONS[bench.words[Word.LATCH_REASON]] == "motor_silent"
     told = bench.records()
-    (end,) = [content for kind, content in told if kind is Kind.BOUT_END]
+    (end,) = [content for kind, content in told if kind is RecordKind.BOUT_END]
     assert end[2] == "fault"
     assert end[3].startswith("motor_silent")
-    fault_at = next(c[0] for k, c in told if k is Kind.EVENT and c[1] == "motor_silent")
+    fault_at = next(c[0] for k, c in told if k is RecordKind.EVENT and c[1] == "motor_silent")
     assert not [sent for sent in driven(bench.bus.sent) if sent[0] > fault_at]
     assert bench.words[Word.UNCONFIRMED] == 0b10
     assert bench.words[Word.TORQUE] == 1, "one servo has not confirmed"
-    for command in ((Command.RUN, 0, -1, 2), (Command.ARM,)):
+    for command in ((CoreCommand.RUN, 0, -1, 2), (CoreCommand.ARM,)):
         ok, why = bench.obeyed(*command)
         assert not ok, why
     bench.plug(1)
     bench.run(0.1)
     assert bench.words[Word.TORQUE] == bench.words[Word.UNCONFIRMED] == 0
-    assert bench.obeyed(Command.RUN, 0, -1, 2)[0] is False
-    assert bench.obeyed(Command.ARM)[0]
+    assert bench.obeyed(CoreCommand.RUN, 0, -1, 2)[0] is False
+    assert bench.obeyed(CoreCommand.ARM)[0]
     assert bench.mode is Mode.STOPPED
     bench.bus.sent.clear()
     bench.start(0.5)
@@ -195,7 +198,7 @@ def test_a_missed_reply_is_told_with_how_late_the_core_woke_up_and_what_is_owed(
     bench.clock.wait = late
     while bench.clock.now_ns < end:
         bench.core.turn()
-    told = [content for kind, content in bench.records() if kind is Kind.EVENT]
+    told = [content for kind, content in bench.records() if kind is RecordKind.EVENT]
     (text,) = [content[2] for content in told if content[1] == event]
     assert re.search(r"; woken up to [1-9]\.\d ms late, \d+ bytes owed", text), text
 
@@ -207,7 +210,7 @@ def test_after_a_rearm_positions_are_approached_from_where_the_leg_is():
     silence(bench)
     bench.plug(1)
     bench.run(0.1)
-    assert bench.obeyed(Command.ARM)[0]
+    assert bench.obeyed(CoreCommand.ARM)[0]
     bench.bus.sent.clear()
     bench.start(0.5)
     held = next(
@@ -246,9 +249,9 @@ def test_torque_goes_off_when_somebody_asks():
     bench.run(0.05)
     bench.start(0.3)
     before = bench.clock.now_ns
-    ask(bench.words, Asker.SUPERVISOR)
+    request_off(bench.words, Requester.SUPERVISOR)
     bench.run(0.06)
-    assert not still_open(bench.words), "confirmed"
+    assert not pending_requesters(bench.words), "confirmed"
     since = [bench.words[Word.LIMP_SINCE + k] - before for k in range(4)]
     assert all(0 < took_ns <= 50 * MS for took_ns in since)
     torque_went_off(bench, OFF, before)
@@ -259,7 +262,7 @@ def test_torque_goes_off_when_the_service_passes_the_wish_on():
     bench.run(0.05)
     bench.start(0.3)
     before = bench.clock.now_ns
-    assert bench.obeyed(Command.OFF, "a hand in the leg")[0]
+    assert bench.obeyed(CoreCommand.OFF, "a hand in the leg")[0]
     torque_went_off(bench, OFF, before)
 
 
@@ -313,29 +316,29 @@ def test_torque_off_that_was_asked_for_is_no_fault_and_nothing_drives_until_arme
     bench.run(0.05)
     bench.start(0.3)
     bench.records()
-    bench.order(Command.OFF, "a hand in the leg")
+    bench.order(CoreCommand.OFF, "a hand in the leg")
     bench.run(0.05)
     told = bench.records()
-    assert [content[2:] for kind, content in told if kind is Kind.BOUT_END] == [
+    assert [content[2:] for kind, content in told if kind is RecordKind.BOUT_END] == [
         ["interrupted", "off: a hand in the leg"]
     ]
-    assert [content[1] for kind, content in told if kind is Kind.EVENT] == [OFF]
+    assert [content[1] for kind, content in told if kind is RecordKind.EVENT] == [OFF]
     assert (bench.mode, latched(bench.words)) == (Mode.STOPPED, OFF)
     assert bench.core.live.limp
     bench.bus.sent.clear()
     for order in (
-        (Command.RUN, 0, -1, 2),
-        (Command.CHANGESET, -1, [], [["target", 0, 5.0]]),
-        (Command.CHANGESET, -1, [], [["mode", 0, "hold"]]),
-        (Command.STOP, "hold"),
-        (Command.STOP, "park"),
+        (CoreCommand.RUN, 0, -1, 2),
+        (CoreCommand.CHANGESET, -1, [], [["target", 0, 5.0]]),
+        (CoreCommand.CHANGESET, -1, [], [["mode", 0, "hold"]]),
+        (CoreCommand.STOP, "hold"),
+        (CoreCommand.STOP, "park"),
     ):
         taken, why = bench.obeyed(*order)
-        assert order[0] is Command.STOP or (not taken and "arm" in str(why))
+        assert order[0] is CoreCommand.STOP or (not taken and "arm" in str(why))
         bench.run(0.05)
         assert (bench.mode, latched(bench.words)) == (Mode.STOPPED, OFF)
     assert not driven(bench.bus.sent)
-    assert bench.obeyed(Command.ARM)[0]
+    assert bench.obeyed(CoreCommand.ARM)[0]
     assert (bench.mode, latched(bench.words)) == (Mode.STOPPED, "")
     bench.start(0.1)
     assert driven(bench.bus.sent)
@@ -356,8 +359,8 @@ def test_off_outlives_the_core():
     assert bench.mode is Mode.STOPPED
     bench.run(0.1)
     assert not driven(bench.bus.sent)
-    assert not bench.obeyed(Command.RUN, 0, -1, 1)[0]
-    assert bench.obeyed(Command.ARM)[0]
+    assert not bench.obeyed(CoreCommand.RUN, 0, -1, 1)[0]
+    assert bench.obeyed(CoreCommand.ARM)[0]
     bench.start(0.1)
 
 
@@ -366,8 +369,8 @@ def test_a_latch_outlives_the_core():
     assert bench.mode is Mode.FAULT
     bench.run(0.1)
     assert not driven(bench.bus.sent)
-    assert not bench.obeyed(Command.RUN, 0, -1, 1)[0]
-    assert bench.obeyed(Command.ARM)[0]
+    assert not bench.obeyed(CoreCommand.RUN, 0, -1, 1)[0]
+    assert bench.obeyed(CoreCommand.ARM)[0]
     assert not bench.words[Word.LATCHED]
 
 
@@ -396,8 +399,8 @@ def test_a_lost_port_ends_the_core_with_everything_told(monkeypatch):
     assert bench.words[Word.BUS_LOST]
     assert bench.words[Word.LATCHED]
     told = bench.records()
-    assert [content[2] for kind, content in told if kind is Kind.BOUT_END] == ["fault"]
-    assert "bus_lost" in [content[1] for kind, content in told if kind is Kind.EVENT]
+    assert [content[2] for kind, content in told if kind is RecordKind.BOUT_END] == ["fault"]
+    assert "bus_lost" in [content[1] for kind, content in told if kind is RecordKind.EVENT]
 
 
 def test_an_error_of_its_own_takes_the_torque_off_and_is_told(monkeypatch):
@@ -439,11 +442,11 @@ def test_a_shutdown_takes_the_torque_off_and_ends_the_bout_without_a_fault():
     bench.start(0.2)
     bench.records()
     bench.words[Word.SHUTDOWN] = 1
-    ask(bench.words, Asker.SUPERVISOR)
+    request_off(bench.words, Requester.SUPERVISOR)
     assert bench.core.work() == EXIT_SHUTDOWN
     assert bench.words[Word.TORQUE] == 0
     assert not bench.words[Word.LATCHED]
-    (end,) = [content for kind, content in bench.records() if kind is Kind.BOUT_END]
+    (end,) = [content for kind, content in bench.records() if kind is RecordKind.BOUT_END]
     assert end[2] == "interrupted"
 
 
@@ -496,7 +499,7 @@ def test_a_pose_is_reached_slowly_before_anything_runs():
     bench = Bench(approach_deg_s=20.0)
     bench.run(0.05)
     motor = bench.plan.motors[1]
-    assert bench.obeyed(Command.CHANGESET, -1, [], [["target", motor.joint, 75.0]])[0]
+    assert bench.obeyed(CoreCommand.CHANGESET, -1, [], [["target", motor.joint, 75.0]])[0]
     assert bench.words[Word.TORQUE] == 1
     bench.run(8.0)
     goal = round(motor.cal1 + motor.cal2 * 75.0)
@@ -514,15 +517,15 @@ def test_records_without_room_are_counted_and_told():
     cursor, full = ring.kept, ring.written
     ring._words[1] = full - ring.capacity + 8192
     bench.run(0.5)
-    lost = bench.words[Word.LOST + Kind.MOTOR]
+    lost = bench.words[Word.LOST + RecordKind.MOTOR]
     assert lost > 0
     # One is short, and may have found room where a cycle found none.
-    told = [bench.formats.unpack(kind, content) for kind, _, content in ring.read(full) if kind == Kind.LOST]
+    told = [bench.formats.unpack(kind, content) for kind, _, content in ring.read(full) if kind == RecordKind.LOST]
     ring.keep(ring.written)
     bench.run(0.1)
     first, *_ = bench.records()
-    assert first[0] is Kind.LOST
-    assert sum(counts.get(int(Kind.MOTOR), 0) for _, counts in [*told, first[1]]) == lost
+    assert first[0] is RecordKind.LOST
+    assert sum(counts.get(int(RecordKind.MOTOR), 0) for _, counts in [*told, first[1]]) == lost
     assert cursor <= ring.kept
 
 
@@ -555,7 +558,7 @@ def test_tasks_that_leave_no_time_can_still_be_stopped():
     told = bench.block.statistics["state_transition"].summary(bench.clock.now_ns)
     assert told["overruns"] == bench.core.live._transition_entry.overruns
     assert told["skipped"] >= 2 * told["overruns"]
-    bench.order(Command.STOP, "")
+    bench.order(CoreCommand.STOP, "")
     before = bench.clock.now_ns
     while bench.mode is Mode.RUNNING and bench.clock.now_ns < before + S:
         bench.core.turn()
@@ -584,9 +587,9 @@ def test_several_buses_are_exchanged_with_side_by_side():
     assert both.mode is Mode.CONFIGURED
     assert len(both.bus.sent) == pytest.approx(2 * len(alone.bus.sent), rel=0.02)
     both.start(0.3)
-    (record, *_) = [content for kind, content in both.records() if kind is Kind.MOTOR]
+    (record, *_) = [content for kind, content in both.records() if kind is RecordKind.MOTOR]
     assert record.status == [1] * 4
-    ask(both.words, Asker.SERVICE)
+    request_off(both.words, Requester.SERVICE)
     both.run(0.06)
     assert both.words[Word.TORQUE] == both.words[Word.UNCONFIRMED] == 0
 

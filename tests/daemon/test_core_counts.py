@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nuc_engine.bout.run import BoutSpec, run_bout
-from nuc_engine.daemon.wire import Kind
+from nuc_engine.daemon.wire import RecordKind
 from nuc_engine.recording.manifest import read_record
 from tests.daemon.cores import Bench, silence
 
 
-def told(records, what=Kind.BUS):
+def told(records, what=RecordKind.BUS):
     return [content[1] for kind, content in records if kind is what]
 
 
@@ -53,9 +53,9 @@ def test_a_bout_counts_from_its_own_start_and_says_at_its_end_what_went_wrong():
     bench.unplug(1)
     bench.run(0.5)
     records = bench.records()
-    (counts,) = told(records, Kind.COUNTS)
+    (counts,) = told(records, RecordKind.COUNTS)
     assert 0 < counts["bus"]["missed"] < before
-    (text,) = [content[2] for kind, content in records if kind is Kind.EVENT and content[1] == "bus_counts"]
+    (text,) = [content[2] for kind, content in records if kind is RecordKind.EVENT and content[1] == "bus_counts"]
     assert f"missed {counts['bus']['missed']}" in text
     assert "stray" not in text
 
@@ -66,8 +66,8 @@ def test_of_a_good_line_nothing_is_said():
     bench.start(0.2, stop_ns=100_000_000)
     bench.run(0.2)
     records = bench.records()
-    assert not any(told(records, Kind.COUNTS)[0]["bus"].values())
-    assert "bus_counts" not in [content[1] for kind, content in records if kind is Kind.EVENT]
+    assert not any(told(records, RecordKind.COUNTS)[0]["bus"].values())
+    assert "bus_counts" not in [content[1] for kind, content in records if kind is RecordKind.EVENT]
 
 
 def test_a_bout_beside_a_leg_counts_what_one_on_the_virtual_clock_counts(tmp_path):
@@ -75,7 +75,7 @@ def test_a_bout_beside_a_leg_counts_what_one_on_the_virtual_clock_counts(tmp_pat
     bench.run(0.1)
     bench.start(0.2, stop_ns=100_000_000)
     bench.run(0.2)
-    (counts,) = told(bench.records(), Kind.COUNTS)
+    (counts,) = told(bench.records(), RecordKind.COUNTS)
     run_bout(BoutSpec("lin_roach", tmp_path / "bout", duration_s=0.1, bus="loopback:"))
     virtual = read_record(tmp_path / "bout")["counts"]
     assert virtual.keys() - counts.keys() == {"records", "events"}

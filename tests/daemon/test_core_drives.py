@@ -13,9 +13,9 @@ from nuc_engine.control.tasks.motor_action import MotorAction
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
 from nuc_engine.daemon.engine import EXIT_SHUTDOWN
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.requests import Asker, ask, begun, still_open
-from nuc_engine.daemon.wire import Command, Kind
-from nuc_engine.model.changes import Control
+from nuc_engine.daemon.off_requests import Requester, begun, pending_requesters, request_off
+from nuc_engine.daemon.wire import CoreCommand, RecordKind
+from nuc_engine.model.changes import JointControl
 from nuc_engine.model.store import Store
 from tests.daemon.cores import MS, Bench, S
 from tests.engine.models import one_joint
@@ -28,17 +28,17 @@ def test_a_bout_needs_every_servo_and_begins_once():
     bench.run(0.05)
     bench.unplug(1)
     bench.run(0.05)
-    ok, why = bench.obeyed(Command.RUN, 0, -1, 1)
+    ok, why = bench.obeyed(CoreCommand.RUN, 0, -1, 1)
     assert not ok
     assert bench.plan.motors[1].name in why
     bench.plug(1)
     bench.run(0.05)
-    assert bench.obeyed(Command.RUN, 300 * MS, -1, 1)[0]
-    ok, why = bench.obeyed(Command.RUN, 0, -1, 2)
+    assert bench.obeyed(CoreCommand.RUN, 300 * MS, -1, 1)[0]
+    ok, why = bench.obeyed(CoreCommand.RUN, 0, -1, 2)
     assert not ok
     assert "already" in why
     bench.run(0.3)
-    assert [content[1] for kind, content in bench.records() if kind is Kind.BOUT_BEGIN] == [1]
+    assert [content[1] for kind, content in bench.records() if kind is RecordKind.BOUT_BEGIN] == [1]
 
 
 def test_a_request_stands_until_every_servo_has_confirmed():
@@ -46,17 +46,17 @@ def test_a_request_stands_until_every_servo_has_confirmed():
     bench.run(0.05)
     bench.start(0.2)
     bench.unplug(1)
-    ask(bench.words, Asker.SERVICE)
+    request_off(bench.words, Requester.SERVICE)
     bench.run(0.1)
-    assert begun(bench.words, Asker.SERVICE)
-    assert still_open(bench.words) == (Asker.SERVICE,)
+    assert begun(bench.words, Requester.SERVICE)
+    assert pending_requesters(bench.words) == (Requester.SERVICE,)
     assert [k for k in range(4) if not bench.words[Word.LIMP_SINCE + k]] == [1]
     assert bench.words[Word.TORQUE] == 1
     bench.plug(1)
     bench.run(0.1)
     assert not bench.words[Word.TORQUE]
-    assert not still_open(bench.words)
-    bench.obeyed(Command.ARM)
+    assert not pending_requesters(bench.words)
+    bench.obeyed(CoreCommand.ARM)
     bench.start(0.1)
     assert not any(bench.words[Word.LIMP_SINCE + k] for k in range(4)), "driven again"
 
@@ -86,12 +86,12 @@ def test_changes_of_later_times_end_with_the_bout():
     bench.run(0.05)
     bench.start(0.1)
     index = bench.hdso(103)
-    assert bench.obeyed(Command.CHANGESET, 300 * MS, [[index, [1.5]]], [["tweak", 0, 5.0]])[0]
-    bench.order(Command.STOP, "")
+    assert bench.obeyed(CoreCommand.CHANGESET, 300 * MS, [[index, [1.5]]], [["tweak", 0, 5.0]])[0]
+    bench.order(CoreCommand.STOP, "")
     bench.run(0.5)
     told = bench.records()
-    assert "script_cut" in [content[1] for kind, content in told if kind is Kind.EVENT]
-    assert not [content for kind, content in told if kind in (Kind.APPLIED, Kind.CONTROL)]
+    assert "script_cut" in [content[1] for kind, content in told if kind is RecordKind.EVENT]
+    assert not [content for kind, content in told if kind in (RecordKind.APPLIED, RecordKind.CONTROL)]
     assert bench.core.store.values(index) != (1.5,)
 
 
@@ -99,7 +99,7 @@ def test_a_stop_time_ends_with_its_bout():
     bench = Bench()
     bench.run(0.05)
     bench.start(0.1, stop_ns=10 * S)
-    assert bench.obeyed(Command.STOP, "")[0]
+    assert bench.obeyed(CoreCommand.STOP, "")[0]
     bench.start(0.1)
     bench.run(10.0)
     assert bench.mode is Mode.RUNNING
@@ -111,7 +111,7 @@ def test_a_joint_that_was_driven_is_told_to_be_limp():
     bench.start(0.3)
     joint = next(joint for joint in bench.plan.joints if joint.name == "Femur-Tibia")
     bench.bus.sent.clear()
-    assert bench.obeyed(Command.CHANGESET, -1, [], [["mode", joint.index, "limp"]])[0]
+    assert bench.obeyed(CoreCommand.CHANGESET, -1, [], [["mode", joint.index, "limp"]])[0]
     sent = [goals[joint.motor] for _, goals, _ in bench.bus.sent]
     first = sent.index(LIMP)
     assert first <= 2
@@ -210,15 +210,15 @@ def test_only_the_answer_to_a_torque_off_makes_a_servo_limp(status):
 def test_another_mode_begins_where_the_joint_is():
     plan, board, _, action = servo()
     controls = Controls(plan, board, 10.0)
-    assert controls.apply(Control("target", 0, 30.0)) == ""
+    assert controls.apply(JointControl("target", 0, 30.0)) == ""
     for k in range(5):
         board.stamp_ns = [k * 100 * MS]
         action.start(k * 100 * MS)
     assert board.approach_raw != [None]
     for mode in ("limp", "hold"):
-        assert controls.apply(Control("mode", 0, mode)) == ""
+        assert controls.apply(JointControl("mode", 0, mode)) == ""
         assert board.target_raw == board.approach_raw == [None]
-    assert controls.apply(Control("tweak", 0, 9.0)) == ""
+    assert controls.apply(JointControl("tweak", 0, 9.0)) == ""
     controls.configured()
     assert board.tweaks == [0]
 
@@ -247,7 +247,7 @@ def test_an_engine_is_not_limp_from_the_moment_a_joint_is_to_be_driven():
     bench = Bench()
     bench.run(0.05)
     assert bench.core.live.limp
-    assert bench.core.live.controls.apply(Control("mode", 1, "hold")) == ""
+    assert bench.core.live.controls.apply(JointControl("mode", 1, "hold")) == ""
     assert not bench.core.live.limp
 
 
@@ -255,7 +255,7 @@ def test_limits_can_be_changed_and_hold_for_bouts_to_come():
     bench = Bench()
     count = len(bench.plan.motors)
     bench.run(0.05)
-    ok, why = bench.obeyed(Command.LIMITS, [5] * (count - 1))
+    ok, why = bench.obeyed(CoreCommand.LIMITS, [5] * (count - 1))
     assert not ok
     assert f"{count} motors" in why
     bench.start(0.3)
@@ -268,12 +268,12 @@ def test_limits_can_be_changed_and_hold_for_bouts_to_come():
             for k in range(count)
         ]
 
-    assert bench.obeyed(Command.LIMITS, [3, -1, 3, 3])[0]
+    assert bench.obeyed(CoreCommand.LIMITS, [3, -1, 3, 3])[0]
     now = farthest(0.3)
-    assert bench.obeyed(Command.STOP, "off")[0]
+    assert bench.obeyed(CoreCommand.STOP, "off")[0]
     bench.start(0.0)
     assert all(far[k] <= 3 for far in (now, farthest(0.5)) for k in (0, 2, 3))
-    assert bench.obeyed(Command.LIMITS, [-1] * count)[0]
+    assert bench.obeyed(CoreCommand.LIMITS, [-1] * count)[0]
     assert max(farthest(0.5)) > 3
 
 
@@ -281,12 +281,12 @@ def test_a_stop_parks_in_the_pose_chosen_last():
     bench = Bench(park_deg={"Coxa-Trochanter": 80.0})
     bench.run(0.05)
     motor = next(m for m in bench.plan.motors if bench.plan.joints[m.joint].name == "Coxa-Trochanter")
-    ok, why = bench.obeyed(Command.PARK, {motor.joint: 9000.0}, 30.0)
+    ok, why = bench.obeyed(CoreCommand.PARK, {motor.joint: 9000.0}, 30.0)
     assert not ok
     assert "9000" in why
-    assert bench.obeyed(Command.PARK, {motor.joint: 100.0}, 30.0)[0]
+    assert bench.obeyed(CoreCommand.PARK, {motor.joint: 100.0}, 30.0)[0]
     bench.start(0.1)
-    assert bench.obeyed(Command.STOP, "park")[0]
+    assert bench.obeyed(CoreCommand.STOP, "park")[0]
     bench.run(5.0)
     assert bench.bus.sent[-1][1][motor.index] == round(motor.cal1 + motor.cal2 * 100.0)
 
@@ -296,9 +296,9 @@ def test_rules_and_muscles_end_with_the_bout(policy):
     bench = Bench()
     bench.run(0.05)
     bench.start(0.3)
-    bench.order(Command.STOP, policy)
+    bench.order(CoreCommand.STOP, policy)
     bench.run(0.5)
     kinds = [kind for kind, _ in bench.records()]
-    after = kinds[kinds.index(Kind.BOUT_END) :]
-    assert Kind.SENSORS in after
-    assert not {Kind.STATES, Kind.MUSCLES} & set(after)
+    after = kinds[kinds.index(RecordKind.BOUT_END) :]
+    assert RecordKind.SENSORS in after
+    assert not {RecordKind.STATES, RecordKind.MUSCLES} & set(after)

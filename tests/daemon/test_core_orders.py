@@ -10,9 +10,9 @@ from drivers.bus import READ_ONLY
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.engine import WATCH_NS
 from nuc_engine.daemon.modes import Mode
+from nuc_engine.daemon.off_requests import Requester, request_off
 from nuc_engine.daemon.orders import RETRY_NS
-from nuc_engine.daemon.requests import Asker, ask
-from nuc_engine.daemon.wire import Command, Kind, pack
+from nuc_engine.daemon.wire import CoreCommand, RecordKind, pack
 from tests.daemon.cores import MS, Bench, S, motor_of, silence
 
 
@@ -22,47 +22,47 @@ def test_an_edit_takes_effect_at_once_and_is_told_with_cycle_and_time():
     bench.start(0.2)
     bench.records()
     index = bench.hdso(103)
-    request = bench.order(Command.CHANGESET, -1, [[index, [17.5]]], [])
+    request = bench.order(CoreCommand.CHANGESET, -1, [[index, [17.5]]], [])
     before = bench.clock.now_ns
     bench.run(0.02)
     told = bench.records()
-    at = {kind: content for kind, content in told if kind in (Kind.ACK, Kind.APPLIED, Kind.DONE)}
-    assert at[Kind.ACK][:2] == [request, True]
-    time, cycle, hdso, values, _, refused, origin = at[Kind.APPLIED]
+    at = {kind: content for kind, content in told if kind in (RecordKind.ACK, RecordKind.APPLIED, RecordKind.DONE)}
+    assert at[RecordKind.ACK][:2] == [request, True]
+    time, cycle, hdso, values, _, refused, origin = at[RecordKind.APPLIED]
     assert (hdso, values, refused, origin) == (index, [17.5], "", request)
     assert 0 <= time - before <= 6 * MS
     assert cycle > 0
-    assert at[Kind.DONE][0] == request
-    assert at[Kind.DONE][3] == 0
+    assert at[RecordKind.DONE][0] == request
+    assert at[RecordKind.DONE][3] == 0
     kinds = [kind for kind, _ in told if kind in at]
-    assert kinds == [Kind.ACK, Kind.APPLIED, Kind.DONE]
+    assert kinds == [RecordKind.ACK, RecordKind.APPLIED, RecordKind.DONE]
 
 
 def test_timed_edits_wait_for_the_bout_and_for_their_time():
     bench = Bench()
     bench.run(0.05)
     index = bench.hdso(103)
-    bench.order(Command.CHANGESET, 100 * MS, [[index, [1.5]]], [])
+    bench.order(CoreCommand.CHANGESET, 100 * MS, [[index, [1.5]]], [])
     bench.run(0.3)
     assert bench.core.store.values(index) != (1.5,)
     bench.records()
-    bench.order(Command.RUN, 0, -1, 1)
+    bench.order(CoreCommand.RUN, 0, -1, 1)
     bench.run(0.3)
     told = bench.records()
-    start = next(content[0] for kind, content in told if kind is Kind.BOUT_BEGIN)
-    (applied,) = [content for kind, content in told if kind is Kind.APPLIED]
+    start = next(content[0] for kind, content in told if kind is RecordKind.BOUT_BEGIN)
+    (applied,) = [content for kind, content in told if kind is RecordKind.APPLIED]
     assert 0 <= applied[0] - start - 100 * MS <= 2 * MS
-    bench.order(Command.CHANGESET, 10 * S, [[index, [2.5]]], [])
-    assert bench.obeyed(Command.FORGET, -1) == (True, 1)
+    bench.order(CoreCommand.CHANGESET, 10 * S, [[index, [2.5]]], [])
+    assert bench.obeyed(CoreCommand.FORGET, -1) == (True, 1)
 
 
 def test_edits_in_a_fault_take_effect_but_nothing_drives():
     bench = Bench(latched="motor_silent")
     bench.run(0.05)
     index = bench.hdso(103)
-    assert bench.obeyed(Command.CHANGESET, -1, [[index, [3.5]]], [])[0]
+    assert bench.obeyed(CoreCommand.CHANGESET, -1, [[index, [3.5]]], [])[0]
     assert bench.core.store.values(index) == (3.5,)
-    ok, why = bench.obeyed(Command.CHANGESET, -1, [], [["target", 0, 10.0]])
+    ok, why = bench.obeyed(CoreCommand.CHANGESET, -1, [], [["target", 0, 10.0]])
     assert not ok
     assert "arm" in why
 
@@ -71,7 +71,7 @@ def test_a_changeset_with_a_fault_in_it_is_refused_whole():
     bench = Bench()
     bench.run(0.05)
     good, sensor = bench.hdso(103), bench.plan.motors[0].angle
-    ok, why = bench.obeyed(Command.CHANGESET, -1, [[good, [9.5]], [sensor, [1.0]]], [])
+    ok, why = bench.obeyed(CoreCommand.CHANGESET, -1, [[good, [9.5]], [sensor, [1.0]]], [])
     assert not ok
     assert "sensors are written by the engine only" in why
     assert bench.core.store.values(good) != (9.5,)
@@ -81,11 +81,11 @@ def test_one_element_is_written_over_what_the_store_holds_and_told_with_what_is_
     bench = Bench()
     bench.run(0.05)
     index = bench.hdso("CTr_LevatorPRO_F-L_Params")
-    assert bench.obeyed(Command.CHANGESET, -1, [[index, [3.0]], [index, [-1.25], 1]], [])[0]
+    assert bench.obeyed(CoreCommand.CHANGESET, -1, [[index, [3.0]], [index, [-1.25], 1]], [])[0]
     assert bench.core.store.values(index) == (3.0, -1.25)
-    request = bench.order(Command.CHANGESET, -1, [[index, [4.0], 0], [index, [-2.0], 1]], [])
+    request = bench.order(CoreCommand.CHANGESET, -1, [[index, [4.0], 0], [index, [-2.0], 1]], [])
     bench.run(0.02)
-    told = [content[3:] for kind, content in bench.records() if kind is Kind.APPLIED]
+    told = [content[3:] for kind, content in bench.records() if kind is RecordKind.APPLIED]
     assert told == [[[4.0], False, "", request], [[4.0, -2.0], False, "", request]]
 
 
@@ -95,7 +95,7 @@ def test_an_element_that_is_none_is_refused(element):
     bench.run(0.05)
     index = bench.hdso("CTr_LevatorPRO_F-L_Params")
     before = bench.core.store.values(index)
-    ok, why = bench.obeyed(Command.CHANGESET, -1, [[index, [5.0], *element]], [])
+    ok, why = bench.obeyed(CoreCommand.CHANGESET, -1, [[index, [5.0], *element]], [])
     assert (ok, bench.core.store.values(index)) == (False, before)
     assert "element" in why or "arguments" in why
 
@@ -113,7 +113,7 @@ def test_joints_change_their_mode_in_a_bout():
         return [goals[k] for _, goals, _ in bench.bus.sent[2:]]
 
     def switch(what, value):
-        ok, why = bench.obeyed(Command.CHANGESET, -1, [], [[what, fti, value]])
+        ok, why = bench.obeyed(CoreCommand.CHANGESET, -1, [], [[what, fti, value]])
         assert ok, why
 
     switch("mode", "limp")
@@ -135,7 +135,7 @@ def test_joints_change_their_mode_in_a_bout():
         bench.core.turn()
     _, sent, measured = bench.bus.sent[-1]
     assert sent[k] - measured[k] == motor.dir * (round(delta) + 9)
-    told = [content for kind, content in bench.records() if kind is Kind.CONTROL]
+    told = [content for kind, content in bench.records() if kind is RecordKind.CONTROL]
     assert not [content for content in told if content[5]]
 
 
@@ -143,10 +143,10 @@ def test_a_tweak_or_a_muscle_needs_a_bout():
     bench = Bench()
     bench.run(0.05)
     for control in (["mode", 0, "muscle"], ["tweak", 0, 5]):
-        ok, why = bench.obeyed(Command.CHANGESET, -1, [], [control])
+        ok, why = bench.obeyed(CoreCommand.CHANGESET, -1, [], [control])
         assert not ok
         assert "in a bout only" in why
-        ok, _ = bench.obeyed(Command.CHANGESET, 0, [], [control])
+        ok, _ = bench.obeyed(CoreCommand.CHANGESET, 0, [], [control])
         assert ok, "timed: it waits for the bout"
 
 
@@ -155,7 +155,7 @@ def test_a_joint_whose_servo_is_silent_is_not_moved():
     bench.run(0.05)
     silence(bench)
     joint = bench.plan.motors[1].joint
-    ok, why = bench.obeyed(Command.CHANGESET, -1, [], [["target", joint, 60.0]])
+    ok, why = bench.obeyed(CoreCommand.CHANGESET, -1, [], [["target", joint, 60.0]])
     assert not ok
     assert "does not answer" in why
     assert bench.mode is Mode.CONFIGURED
@@ -166,7 +166,7 @@ def test_a_joint_that_is_held_by_hand_is_not_waited_for_with_more_and_more_force
     bench.run(0.05)
     k = motor_of(bench, "Coxa-Trochanter")
     bench._emulator.stick(k)
-    assert bench.obeyed(Command.CHANGESET, -1, [], [["target", bench.plan.motors[k].joint, 30.0]])[0]
+    assert bench.obeyed(CoreCommand.CHANGESET, -1, [], [["target", bench.plan.motors[k].joint, 30.0]])[0]
     bench.run(5.0)
     _, goals, measured = bench.bus.sent[-1]
     assert 15 <= abs(goals[k] - measured[k]) <= 20
@@ -176,10 +176,10 @@ def test_too_much_at_once_is_refused():
     bench = Bench()
     bench.run(0.05)
     index = bench.hdso(103)
-    ok, why = bench.obeyed(Command.CHANGESET, -1, [[index, [1.0]]] * 513, [])
+    ok, why = bench.obeyed(CoreCommand.CHANGESET, -1, [[index, [1.0]]] * 513, [])
     assert not ok
     assert "in parts" in why
-    assert bench.obeyed(Command.CHANGESET, -1, [[index, [1.0]]] * 512, [])[0]
+    assert bench.obeyed(CoreCommand.CHANGESET, -1, [[index, [1.0]]] * 512, [])[0]
 
 
 JUNK = st.recursive(
@@ -209,19 +209,19 @@ def test_nothing_a_command_says_ends_an_engine(patient, kind, items, raw):
         content = pack(1, *items) if raw is None else raw
     except (OverflowError, ValueError):
         return
-    if kind in (Command.STOP, Command.OFF, Command.ARM):
-        kind = Command.CHANGESET
+    if kind in (CoreCommand.STOP, CoreCommand.OFF, CoreCommand.ARM):
+        kind = CoreCommand.CHANGESET
     assert patient.core.commands.put(kind, content)
     patient.run(0.006)
     assert patient.mode is Mode.RUNNING
-    acks = [content for kind, content in patient.records() if kind is Kind.ACK]
+    acks = [content for kind, content in patient.records() if kind is RecordKind.ACK]
     assert len(acks) == 1
 
 
 ORDERS = {
-    "arm": (Command.ARM,),
-    "run": (Command.RUN, 0, -1, 1),
-    "pose": (Command.CHANGESET, -1, [], [["target", 1, 75.0]]),
+    "arm": (CoreCommand.ARM,),
+    "run": (CoreCommand.RUN, 0, -1, 1),
+    "pose": (CoreCommand.CHANGESET, -1, [], [["target", 1, 75.0]]),
 }
 
 
@@ -230,7 +230,7 @@ def before_a_missed_reply(what):
     bench = Bench()
     bench.run(0.1)
     if what == "arm":
-        bench.obeyed(Command.OFF, "a hand in the leg")
+        bench.obeyed(CoreCommand.OFF, "a hand in the leg")
         bench.run(0.1)
     bench.unplug(1)
     bench.run(0.03)
@@ -239,7 +239,7 @@ def before_a_missed_reply(what):
 
 
 def acknowledged(bench, request):
-    return [content for kind, content in bench.records() if kind is Kind.ACK and content[0] == request]
+    return [content for kind, content in bench.records() if kind is RecordKind.ACK and content[0] == request]
 
 
 @pytest.mark.parametrize("what", ORDERS)
@@ -271,7 +271,7 @@ def test_off_in_between_calls_it_off(what):
     bench = before_a_missed_reply(what)
     request = bench.order(*ORDERS[what])
     bench.run(0.05)
-    ask(bench.words, Asker.SUPERVISOR)
+    request_off(bench.words, Requester.SUPERVISOR)
     bench.run(0.01)
     bench.plug(1)
     bench.run(0.6)

@@ -15,7 +15,7 @@ from nuc_engine.control.faults import FAULTS, Effect, Process
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import Kind
+from nuc_engine.daemon.wire import RecordKind
 from nuc_engine.model.changes import Changeset, Write
 from tests.daemon.bus_rows import FORMS
 from tests.daemon.cores import MS, Bench, S
@@ -151,7 +151,7 @@ def in_the_core(name, folder, patch):
         if name == "stood_still":
             bench.core.turn()
         bench.run(0.4)
-    told = [content[2] for kind, content in bench.records() if kind is Kind.EVENT and content[1] == name]
+    told = [content[2] for kind, content in bench.records() if kind is RecordKind.EVENT and content[1] == name]
     assert FAULTS[name].hint in told[0]
     if bench.mode is Mode.FAULT:
         assert latched(bench.words) == name

@@ -18,8 +18,8 @@ from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, WORDS, Word
 from nuc_engine.daemon.guardian import DEATH_NS, Guardian
 from nuc_engine.daemon.latch import LATCH_REASONS
-from nuc_engine.daemon.release import Line
-from nuc_engine.daemon.requests import Asker, ask, still_open
+from nuc_engine.daemon.off_requests import Requester, pending_requesters, request_off
+from nuc_engine.daemon.release import GuardedBus
 from nuc_engine.daemon.watch import PERIOD_NS
 
 MS = 1_000_000
@@ -136,7 +136,9 @@ class Bench:
             port = Tap(emulator, baud)
             volley = b"".join(encode_passive(servo.bus_id) for servo in servos)
             bus = AiMotorBus(port, servos, baud=baud)
-            lines.append(Line(f"b{b}", baud, port, bus, tuple(range(first, first + count)), volley, self.discard(port)))
+            lines.append(
+                GuardedBus(f"b{b}", baud, port, bus, tuple(range(first, first + count)), volley, self.discard(port))
+            )
             first += count
             self.ports.append(port)
             self.shafts.append(shafts)
@@ -172,7 +174,7 @@ class Bench:
     def watched(self):
         """A guardian that was born and holds a core that drives."""
         self.words[Word.BUS_OWNER] = OWNER_GUARDIAN
-        assert self.guardian.be_born()
+        assert self.guardian.take_over()
         self.core()
         self.beats(1)
         assert self.words[Word.GUARDIAN_WATCHES] == 1
@@ -209,7 +211,7 @@ class Bench:
 def test_at_birth_without_a_core_the_torque_goes_off_and_nothing_is_latched():
     bench = Bench()
     bench.words[Word.BUS_OWNER] = OWNER_GUARDIAN
-    assert bench.guardian.be_born()
+    assert bench.guardian.take_over()
     assert bench.limp
     assert bench.reason == ""
     assert (bench.words[Word.BUS_OWNER], bench.words[Word.UNCONFIRMED], bench.words[Word.TORQUE]) == (OWNER_CORE, 0, 0)
@@ -221,7 +223,7 @@ def test_a_core_that_was_forked_before_the_guardian_looked_does_not_spare_the_se
     bench = Bench()
     bench.words[Word.BUS_OWNER] = OWNER_GUARDIAN
     bench.core()
-    assert bench.guardian.be_born()
+    assert bench.guardian.take_over()
     assert bench.limp
     assert bench.processes.signals == []
     bench.beats(1)
@@ -231,7 +233,7 @@ def test_a_core_that_was_forked_before_the_guardian_looked_does_not_spare_the_se
 def test_a_core_is_watched_once_its_heart_beats_and_not_before():
     bench = Bench()
     bench.words[Word.BUS_OWNER] = OWNER_GUARDIAN
-    bench.guardian.be_born()
+    bench.guardian.take_over()
     bench.core(beat=0)
     for _ in range(50):
         assert bench.guardian.step()
@@ -243,7 +245,7 @@ def test_a_core_is_watched_once_its_heart_beats_and_not_before():
 def test_a_core_that_was_replaced_while_its_descriptor_was_opened_is_not_taken_for_the_new_one():
     bench = Bench()
     bench.words[Word.BUS_OWNER] = OWNER_GUARDIAN
-    bench.guardian.be_born()
+    bench.guardian.take_over()
     bench.core()
 
     def replace(pid):
@@ -310,7 +312,7 @@ def test_what_waited_in_the_port_is_thrown_away_before_the_first_request():
     ("prepare", "fault"),
     [
         (lambda bench: bench.clock.dead.add(CORE), "core_dead"),
-        (lambda bench: ask(bench.words, Asker.SERVICE), OFF),
+        (lambda bench: request_off(bench.words, Requester.SERVICE), OFF),
         (lambda bench: bench.words.__setitem__(Word.BUS_LOST, 1), "bus_lost"),
     ],
 )
@@ -322,7 +324,7 @@ def test_every_other_reason_ends_in_the_same_release(prepare, fault):
     assert bench.reason == fault
     assert bench.words[Word.LATCH_COUNT] == 1
     assert not bench.words[Word.GUARDIAN_WATCHES]
-    assert not still_open(bench.words)
+    assert not pending_requesters(bench.words)
     assert all(bench.words[Word.LIMP_SINCE + k] > START for k in range(4))
     assert [name for name, _ in bench.told] == [fault, "torque_off"]
     # And then there is nothing more to do.
@@ -448,7 +450,7 @@ def test_a_successor_watches_the_core_it_inherits():
     bench = Bench()
     bench.core()
     bench.words[Word.GUARDIAN_WATCHES] = 1
-    assert bench.guardian.be_born()
+    assert bench.guardian.take_over()
     assert bench.ports[0].written == []
     bench.beats(3)
     assert bench.until_act()
@@ -459,7 +461,7 @@ def test_a_successor_whose_core_is_dead_too_releases_and_latches():
     bench = Bench()
     bench.words[Word.CORE_GENERATION] = bench.words[Word.GUARDIAN_WATCHES] = 1
     bench.words[Word.BUS_OWNER] = OWNER_GUARDIAN
-    assert bench.guardian.be_born()
+    assert bench.guardian.take_over()
     assert bench.limp
     assert bench.reason == "core_dead"
 
@@ -469,7 +471,7 @@ def test_a_core_that_dies_before_the_successor_holds_it_is_latched(replaced):
     bench = Bench()
     bench.core()
     bench.words[Word.GUARDIAN_WATCHES] = 1
-    assert bench.guardian.be_born()
+    assert bench.guardian.take_over()
     bench.words[Word.CORE_PID] = 0
     if replaced:
         bench.core(generation=2, pid=201)
@@ -488,7 +490,7 @@ def test_a_core_that_was_forked_after_an_unnoticed_death_waits_until_the_success
     bench = Bench()
     bench.words[Word.GUARDIAN_WATCHES] = 1
     bench.core(generation=2, pid=201)
-    assert bench.guardian.be_born()
+    assert bench.guardian.take_over()
     assert bench.limp
     assert bench.reason == "core_dead"
     assert bench.processes.signals == []
@@ -498,7 +500,7 @@ def test_a_successor_kills_the_core_its_predecessor_was_about_to_kill():
     bench = Bench()
     bench.core()
     bench.words[Word.GUARDIAN_WATCHES], bench.words[Word.BUS_OWNER], bench.words[Word.LATCHED] = 1, OWNER_GUARDIAN, 1
-    assert bench.guardian.be_born()
+    assert bench.guardian.take_over()
     assert [(pidfd, number) for _, pidfd, number in bench.processes.signals] == [(CORE, signal.SIGKILL)]
     assert bench.limp
     assert bench.words[Word.LATCH_COUNT] == 0

@@ -14,8 +14,8 @@ from drivers.errors import BusUrlError, PortError
 from drivers.factory import parse_line
 from drivers.servo import ServoAddress
 from nuc_engine.bout.run import prepare_bout
-from nuc_engine.daemon.emulated import emulator_words, line_url
-from nuc_engine.daemon.lines import assign_motors, open_lines, servos_of, volley_of
+from nuc_engine.daemon.emulated import emulator_args, line_url
+from nuc_engine.daemon.lines import assign_motors, open_lines, release_burst_of, servos_of
 from nuc_engine.daemon.ports import BusPort
 
 
@@ -65,7 +65,7 @@ def test_a_motor_without_a_bus_and_a_bus_without_a_motor_are_refused(plan, names
 
 def test_the_volley_takes_the_torque_off_every_servo_and_nothing_else(plan):
     servos = (*servos_of(plan, (0, 1, 2, 3)), ServoAddress(17, "x"), ServoAddress(30, "y"))
-    volley, behind_ns = volley_of(parse_line("aimotor:///dev/x"), servos)
+    volley, behind_ns = release_burst_of(parse_line("aimotor:///dev/x"), servos)
     requests = [request for _, request in RequestParser().feed(volley)]
     assert [(request.op, request.bus_id) for request in requests] == [(Op.PASSIVE, s.bus_id) for s in servos]
     assert (len(volley), behind_ns) == (4 * len(servos), 0)
@@ -123,7 +123,7 @@ def test_a_line_whose_port_is_gone_is_made_all_the_same(plan, pty):
         os.close(ends.pop())
     (line,) = open_lines([port.line], plan)
     with pytest.raises(PortError):
-        line.port.write(line.volley, 0)
+        line.port.write(line.release_burst, 0)
     port.close()
 
 
@@ -143,7 +143,7 @@ def test_a_port_says_when_its_device_has_hung_up(pty):
 def test_options_of_an_emulated_bus_go_where_they_belong():
     url = "emulated:aimotor?baud=115200&timeout_us=9000&turnaround_us=100&drop=0.01"
     assert line_url(url, Path("/run/x/bus")) == "aimotor:///run/x/bus?baud=115200&timeout_us=9000"
-    words = emulator_words(url, "lin_roach", Path("/run/x/bus"), 7)
+    words = emulator_args(url, "lin_roach", Path("/run/x/bus"), 7)
     assert words[:2] == ["emulate", "lin_roach"]
     pairs = list(itertools.pairwise(words))
     assert ("--seed", "7") in pairs
@@ -154,16 +154,16 @@ def test_options_of_an_emulated_bus_go_where_they_belong():
 def test_an_emulated_bus_of_another_family_is_one_on_both_ends():
     url = "emulated:dynamixel?baud=1000000&latency_ms=16&echo=1&flip=0.1"
     assert line_url(url, Path("/x")) == "dynamixel:///x?baud=1000000&latency_ms=16&echo=1"
-    assert ("--family", "dynamixel") in itertools.pairwise(emulator_words(url, "leg", Path("/x"), 0))
+    assert ("--family", "dynamixel") in itertools.pairwise(emulator_args(url, "leg", Path("/x"), 0))
     parse_line(line_url(url, Path("/dev/null")))
 
 
 def test_of_several_emulated_buses_each_has_its_own_motors():
-    words = emulator_words("emulated:", "lin_roach", Path("/run/x/left"), 7, "left")
+    words = emulator_args("emulated:", "lin_roach", Path("/run/x/left"), 7, "left")
     pairs = list(itertools.pairwise(words))
     assert ("--bus", "left") in pairs
     assert ("--plant", "loopback") in pairs, "half a leg has no physics"
-    whole = emulator_words("emulated:", "lin_roach", Path("/run/x/bus"), 7)
+    whole = emulator_args("emulated:", "lin_roach", Path("/run/x/bus"), 7)
     assert not {"--bus", "--plant"} & set(whole)
 
 
@@ -179,4 +179,4 @@ def test_of_several_emulated_buses_each_has_its_own_motors():
 )
 def test_an_emulated_bus_that_cannot_be_is_refused(url, configuration, text):
     with pytest.raises(BusUrlError, match=text):
-        emulator_words(url, configuration, Path("/x"), 0)
+        emulator_args(url, configuration, Path("/x"), 0)

@@ -14,8 +14,17 @@ from hypothesis import strategies as st
 
 from nuc_engine.bout.run import prepare_bout
 from nuc_engine.daemon.block import Block, Word
-from nuc_engine.daemon.offsocket import ANSWER_NS, LINES, MOST_WAITING, READS, MotorNames, OffDesk, open_off
-from nuc_engine.daemon.requests import Asker, ask, asked, confirm, still_open
+from nuc_engine.daemon.off_requests import Requester, confirm, pending_requesters, request_off, requested
+from nuc_engine.daemon.offsocket import (
+    ANSWER_NS,
+    LINES,
+    MOST_WAITING,
+    QUESTIONS,
+    READS,
+    MotorNames,
+    OffServer,
+    open_off,
+)
 
 S = 1_000_000_000
 MOTORS = ("hip", "knee")
@@ -27,19 +36,24 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.words, self.now, self.told = [0] * 192, 100 * S, []
         self.path = folder / "off"
-        self.socket = open_off(self.path)
-        self.desk = OffDesk(
-            self.words, self.socket, Asker.SUPERVISOR, lambda: MOTORS, lambda *event: self.told.append(event)
+        self.socket, self.probe = open_off(self.path), open_off(folder / "probe")
+        self.desk = OffServer(
+            self.words,
+            self.socket,
+            Requester.SUPERVISOR,
+            lambda: MOTORS,
+            lambda *event: self.told.append(event),
+            self.probe,
         )
         self.words[Word.TORQUE] = 1
         self.senders = []
 
-    def send(self, content: bytes = b"", *, bind: bool = True) -> socket.socket:
+    def send(self, content: bytes = b"", *, bind: bool = True, to: str = "off") -> socket.socket:
         sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self.senders.append(sender)
         if bind:
             sender.bind("")
-        sender.sendto(content, str(self.path))
+        sender.sendto(content, str(self.path.with_name(to)))
         return sender
 
     def look(self, after_ns: int = 0) -> None:
@@ -51,10 +65,10 @@ class Bench:
             self.words[Word.LIMP_SINCE + motor] = self.now
         if len(motors) == len(MOTORS):
             self.words[Word.TORQUE] = 0
-            confirm(self.words, Word.OFF_DONE_CORE, asked(self.words))
+            confirm(self.words, Word.OFF_DONE_CORE, requested(self.words))
 
     def close(self) -> None:
-        for end in (self.socket, *self.senders):
+        for end in (self.socket, self.probe, *self.senders):
             end.close()
 
 
@@ -83,7 +97,7 @@ def test_any_datagram_is_a_request(tmp_path_factory, content):
     try:
         bench.send(content, bind=False)
         bench.look()
-        assert still_open(bench.words) == (Asker.SUPERVISOR,)
+        assert pending_requesters(bench.words) == (Requester.SUPERVISOR,)
         (event,) = bench.told
         assert f"process {os.getpid()} of user {os.getuid()}" in event[1]
         assert event[1].isprintable()
@@ -129,11 +143,11 @@ def test_asked_again_it_is_the_same_request_until_it_is_done_and_another_one_the
     for _ in range(5):
         bench.send()
         bench.look(4_000_000)
-    assert asked(bench.words)[Asker.SUPERVISOR] == 1
+    assert requested(bench.words)[Requester.SUPERVISOR] == 1
     bench.limp(0, 1)
     bench.send()
     bench.look()
-    assert asked(bench.words)[Asker.SUPERVISOR] == 2
+    assert requested(bench.words)[Requester.SUPERVISOR] == 2
 
 
 def test_a_flood_costs_a_bounded_number_of_reads_and_lines(bench):
@@ -170,7 +184,7 @@ def test_an_address_that_is_a_path_is_not_answered_and_descriptors_are_not_taken
         bench.limp(0, 1)
         bench.look()
         assert heard(sender) is None
-    assert asked(bench.words)[Asker.SUPERVISOR] == 1
+    assert requested(bench.words)[Requester.SUPERVISOR] == 1
 
 
 def test_whoever_ends_answers_all_who_wait(bench):
@@ -182,12 +196,12 @@ def test_whoever_ends_answers_all_who_wait(bench):
 
 
 def test_two_processes_read_one_socket_and_each_datagram_is_answered_once(bench):
-    other = OffDesk(bench.words, bench.socket, Asker.GUARDIAN, lambda: MOTORS, lambda *_: None)
+    other = OffServer(bench.words, bench.socket, Requester.GUARDIAN, lambda: MOTORS, lambda *_: None)
     senders = [bench.send() for _ in range(2)]
     bench.desk.look(bench.now)
     senders.append(bench.send())
     other.look(bench.now)
-    assert set(still_open(bench.words)) == {Asker.SUPERVISOR, Asker.GUARDIAN}
+    assert set(pending_requesters(bench.words)) == {Requester.SUPERVISOR, Requester.GUARDIAN}
     bench.limp(0, 1)
     for _ in range(2):
         bench.desk.look(bench.now)
@@ -214,8 +228,8 @@ def test_a_request_while_nothing_is_configured_is_answered_at_once(tmp_path):
     sender = bench.send()
     bench.look()
     assert heard(sender) == {"torque": False, "confirmed_ns": {}, "unconfirmed": [], "latched": False}
-    ask(bench.words, Asker.SUPERVISOR)
-    assert still_open(bench.words), "and stands, for a core that is yet to come"
+    request_off(bench.words, Requester.SUPERVISOR)
+    assert pending_requesters(bench.words), "and stands, for a core that is yet to come"
     bench.close()
 
 
@@ -225,5 +239,61 @@ def test_who_has_been_served_hears_it_while_others_go_on_asking(bench):
     bench.limp(0, 1)
     bench.send(b"flood", bind=False)
     bench.look(4_000_000)
-    assert still_open(bench.words) == (Asker.SUPERVISOR,)
+    assert pending_requesters(bench.words) == (Requester.SUPERVISOR,)
     assert heard(sender)["unconfirmed"] == []
+
+
+@settings(max_examples=50)
+@given(content=st.binary(max_size=5000))
+def test_a_question_of_any_content_is_answered_and_takes_no_torque_off(tmp_path_factory, content):
+    bench = Bench(tmp_path_factory.mktemp("off"))
+    try:
+        before = list(bench.words)
+        asking = bench.send(content, to="probe")
+        bench.look()
+        assert heard(asking) == {"heard_by": "supervisor", "torque": True, "latched": False}
+        assert bench.words == before
+        assert bench.told == []
+        assert pending_requesters(bench.words) == ()
+    finally:
+        bench.close()
+
+
+def test_a_flood_of_questions_neither_keeps_torque_off_from_being_heard_nor_costs_more_than_so_many_reads(bench):
+    calls, receive = [], bench.probe.recvfrom
+    double = type(
+        "Counting", (), {"recvfrom": lambda _, n: (calls.append(1), receive(n))[1], "sendto": bench.probe.sendto}
+    )
+    bench.desk._probe = double()
+    with pytest.raises(BlockingIOError):
+        while True:
+            bench.send(bind=False, to="probe")
+    bench.send(b"a hand in the leg")
+    bench.look()
+    assert pending_requesters(bench.words) == (Requester.SUPERVISOR,)
+    assert len(calls) == QUESTIONS
+
+
+def test_who_asks_from_a_path_is_not_answered(bench, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:
+        sender.bind(str(tmp_path / "sender"))
+        sender.sendto(b"", str(bench.path.with_name("probe")))
+        bench.look()
+        assert heard(sender) is None
+    asking = bench.send(to="probe")
+    bench.look()
+    assert heard(asking) is not None, "the next one is"
+
+
+def test_what_looks_like_a_question_is_a_request_where_requests_come(bench):
+    for content in (b"", b"probe", b'{"heard_by": 1}'):
+        bench.send(content)
+    bench.look()
+    assert pending_requesters(bench.words) == (Requester.SUPERVISOR,)
+
+
+def test_a_desk_without_that_socket_asks_nobody(bench):
+    desk = OffServer(bench.words, bench.socket, Requester.GUARDIAN, lambda: MOTORS, lambda *_: None)
+    asking = bench.send(to="probe")
+    desk.look(bench.now)
+    assert heard(asking) is None

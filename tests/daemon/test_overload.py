@@ -7,7 +7,7 @@ from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.daemon.wire import CoreCommand, RecordKind
 from nuc_engine.model.motors import families_of
 from tests.daemon.cores import Bench
 
@@ -25,9 +25,11 @@ def test_a_servo_that_shuts_down_in_a_bout_ends_it_limp_and_is_named(tmp_path, m
     bench.run(0.3)
     assert bench.mode is Mode.FAULT
     assert LATCH_REASONS[bench.words[Word.LATCH_REASON]] == "servo_refused"
-    events = [content for kind, content in bench.records() if kind is Kind.EVENT and content[1] == "servo_refused"]
+    events = [
+        content for kind, content in bench.records() if kind is RecordKind.EVENT and content[1] == "servo_refused"
+    ]
     assert events
     assert all(bench.plan.motors[2].name in event[2] and "overload" in event[2] for event in events)
-    ok, why = bench.obeyed(Command.RUN, 0, -1, 2)
+    ok, why = bench.obeyed(CoreCommand.RUN, 0, -1, 2)
     assert not ok
     assert why

@@ -12,8 +12,8 @@ from drivers.servo import Motion, ServoAddress
 from nuc_engine.bout.run import prepare_bout
 from nuc_engine.daemon.block import WORDS, Word
 from nuc_engine.daemon.launch import BusLine
-from nuc_engine.daemon.lines import open_lines, volley_of
-from nuc_engine.daemon.release import SETTLE_NS, Line, Release
+from nuc_engine.daemon.lines import open_lines, release_burst_of
+from nuc_engine.daemon.release import SETTLE_NS, GuardedBus, Release
 
 MS = 1_000_000
 FAR = 10**15
@@ -82,10 +82,10 @@ class Driven:
 
     def line(self, port=None):
         port = port or self.port
-        volley, behind_ns = volley_of(self.spec, self.servos)
+        volley, behind_ns = release_burst_of(self.spec, self.servos)
         bus = bus_on_port(self.spec, port, self.servos)
         motors = tuple(range(len(self.servos)))
-        return Line("b", self.spec.baud, port, bus, motors, volley, lambda: None, behind_ns)
+        return GuardedBus("b", self.spec.baud, port, bus, motors, volley, lambda: None, behind_ns)
 
     def release(self, port=None):
         """Return whether all confirmed, and how long that took."""
@@ -123,8 +123,8 @@ def test_on_a_shared_wire_all_are_limp_as_soon_as_nobody_talks_any_more(url, cou
 @pytest.mark.parametrize("count", [1, 4, 18])
 def test_the_volley_on_a_shared_wire_asks_nobody(url, count):
     spec = parse_line(url)
-    volley, behind_ns = volley_of(spec, [ServoAddress(k + 1, f"m{k}") for k in range(count)])
-    heard = [heard for _, heard in find_family(spec.family).ear().feed(volley)]
+    volley, behind_ns = release_burst_of(spec, [ServoAddress(k + 1, f"m{k}") for k in range(count)])
+    heard = [heard for _, heard in find_family(spec.family).sniffer().feed(volley)]
     assert {(entry.releases, entry.asks) for entry in heard} == {((-1,), ())}
     assert behind_ns > 0
 
@@ -132,7 +132,7 @@ def test_the_volley_on_a_shared_wire_asks_nobody(url, count):
 @pytest.mark.parametrize("url", ["dynamixel:///dev/x", "feetech:///dev/x?baud=57600"])
 def test_it_lasts_about_as_long_as_a_cycle(url):
     driven = Driven(url, 18)
-    lasts_ns = wire_ns(len(driven.line().volley), driven.spec.baud)
+    lasts_ns = wire_ns(len(driven.line().release_burst), driven.spec.baud)
     assert 0.9 * driven.cycle_ns < lasts_ns < 1.2 * driven.cycle_ns
 
 
@@ -140,8 +140,8 @@ def test_it_lasts_about_as_long_as_a_cycle(url):
 @pytest.mark.parametrize("form", ["", "?sync=1", "?baud=115200"])
 def test_on_lines_of_their_own_every_servo_is_asked_once_and_nothing_is_waited_for(count, form):
     spec = parse_line(f"aimotor:///dev/x{form}")
-    volley, behind_ns = volley_of(spec, [ServoAddress(k, f"m{k}") for k in range(count)])
-    heard = [heard for _, heard in find_family("aimotor").ear().feed(volley)]
+    volley, behind_ns = release_burst_of(spec, [ServoAddress(k, f"m{k}") for k in range(count)])
+    heard = [heard for _, heard in find_family("aimotor").sniffer().feed(volley)]
     assert [entry.releases for entry in heard] == [(k,) for k in range(count)]
     assert behind_ns == 0
 
@@ -170,4 +170,4 @@ def test_what_the_url_says_of_the_adapter_is_allowed_for(terminal, option, hold_
     clock, words = Clock(0), memoryview(bytearray(8 * WORDS)).cast("q")
     # Nobody is asked any more: only the volley, and the time in which it may be answered.
     assert not Release([line], words, clock, lambda: None).run(1)
-    assert clock.now_ns == wire_ns(4, 57_600) + wire_ns(len(line.volley), 57_600) + hold_ms * MS + SETTLE_NS
+    assert clock.now_ns == wire_ns(4, 57_600) + wire_ns(len(line.release_burst), 57_600) + hold_ms * MS + SETTLE_NS

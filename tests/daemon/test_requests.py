@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.requests import Asker, ask, asked, confirm, still_open
+from nuc_engine.daemon.off_requests import Requester, confirm, pending_requesters, request_off, requested
 from tests.daemon.interleavings import explore
 
 OLD = 99
@@ -14,7 +14,7 @@ OLD = 99
 def asks(asker):
     def process(words):
         words.note(f"asks {asker}")
-        ask(words, asker)
+        request_off(words, asker)
 
     return process
 
@@ -24,7 +24,7 @@ def answers(done, times=1):
 
     def process(words):
         for _ in range(times):
-            before = asked(words)
+            before = requested(words)
             words.note("limp")
             confirm(words, done, before)
 
@@ -34,16 +34,16 @@ def answers(done, times=1):
 def core(words):
     """The core begins, in one look, what it confirms in another."""
     for _ in range(2):
-        confirm(words, Word.OFF_BEGUN, asked(words))
+        confirm(words, Word.OFF_BEGUN, requested(words))
         words.note("limp")
-        confirm(words, Word.OFF_DONE_CORE, asked(words, Word.OFF_BEGUN))
+        confirm(words, Word.OFF_DONE_CORE, requested(words, Word.OFF_BEGUN))
 
 
 def erased(end, open_askers):
     """Return the askers whose request is not open at the end, though the torque was never off after they asked."""
     return [
         asker
-        for asker in Asker
+        for asker in Requester
         if f"asks {asker}" in end.happened
         and asker not in open_askers
         and "limp" not in end.happened[end.happened.index(f"asks {asker}") :]
@@ -53,8 +53,8 @@ def erased(end, open_askers):
 @pytest.mark.parametrize(
     "processes",
     [
-        {"service": asks(Asker.SERVICE), "core": core, "guardian": answers(Word.OFF_DONE_GUARDIAN)},
-        {"service": asks(Asker.SERVICE), "guardian": asks(Asker.GUARDIAN), "core": answers(Word.OFF_DONE_CORE)},
+        {"service": asks(Requester.SERVICE), "core": core, "guardian": answers(Word.OFF_DONE_GUARDIAN)},
+        {"service": asks(Requester.SERVICE), "guardian": asks(Requester.GUARDIAN), "core": answers(Word.OFF_DONE_CORE)},
     ],
     ids=["one asks, two answer", "two ask, one answers"],
 )
@@ -63,18 +63,18 @@ def test_no_order_of_accesses_erases_a_request(processes):
     assert len({end.happened for end in ends}) >= 3
     for end in ends:
         words = [end.words.get(word, 0) for word in range(192)]
-        assert not erased(end, still_open(words)), end
+        assert not erased(end, pending_requesters(words)), end
 
 
 def test_a_request_that_is_asked_again_while_it_is_open_is_one():
     words = [0] * 192
-    ask(words, Asker.SERVICE)
-    ask(words, Asker.SERVICE)
-    assert asked(words) == (0, 1, 0)
-    confirm(words, Word.OFF_DONE_CORE, asked(words))
-    assert not still_open(words)
-    ask(words, Asker.SERVICE)
-    assert still_open(words) == (Asker.SERVICE,)
+    request_off(words, Requester.SERVICE)
+    request_off(words, Requester.SERVICE)
+    assert requested(words) == (0, 1, 0)
+    confirm(words, Word.OFF_DONE_CORE, requested(words))
+    assert not pending_requesters(words)
+    request_off(words, Requester.SERVICE)
+    assert pending_requesters(words) == (Requester.SERVICE,)
 
 
 def test_the_search_finds_what_one_word_with_two_writers_erases():
@@ -89,4 +89,4 @@ def test_the_search_finds_what_one_word_with_two_writers_erases():
             words[OLD] = 0
 
     ends = explore({}, {"service": service, "core": answering})
-    assert any(erased(end, () if not end.words.get(OLD) else (Asker.SERVICE,)) for end in ends)
+    assert any(erased(end, () if not end.words.get(OLD) else (Requester.SERVICE,)) for end in ends)

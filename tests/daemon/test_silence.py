@@ -6,10 +6,10 @@ import pytest
 
 from drivers.servo import ReplyStatus
 from nuc_engine.daemon.block import Word
+from nuc_engine.daemon.brownout import FEWEST, BrownOutDetector
 from nuc_engine.daemon.latch import LATCH_REASONS
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.silence import FEWEST, Silence
-from nuc_engine.daemon.wire import Kind
+from nuc_engine.daemon.wire import RecordKind
 from tests.daemon.cores import MS, Bench, driven
 
 OK, MISSED, ODD = int(ReplyStatus.OK), int(ReplyStatus.MISSED), int(ReplyStatus.IMPLAUSIBLE)
@@ -35,7 +35,9 @@ def test_an_outage_of_40_ms_takes_the_torque_off_and_nothing_drives_afterwards(p
     assert bench.mode is Mode.FAULT
     assert LATCH_REASONS[bench.words[Word.LATCH_REASON]] == "bus_silent"
     assert not [entry for entry in driven(bench.bus.sent) if entry[0] > back + 5 * MS]
-    (text,) = [content[2] for kind, content in bench.records() if kind is Kind.EVENT and content[1] == "bus_silent"]
+    (text,) = [
+        content[2] for kind, content in bench.records() if kind is RecordKind.EVENT and content[1] == "bus_silent"
+    ]
     assert text.startswith("no servo of the bus answered ")
 
 
@@ -90,7 +92,7 @@ class Bus:
     """Cycles of a bus on paper; `looked` returns for each whether a silence ended: (bus, requests) or None."""
 
     def __init__(self, buses, cycles=2) -> None:
-        self.silence, self.stray = Silence(buses, cycles), 0
+        self.silence, self.stray = BrownOutDetector(buses, cycles), 0
 
     def looked(self, *statuses, late=(), bytes_in=()):
         found = []

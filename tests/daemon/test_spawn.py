@@ -44,16 +44,16 @@ def wait_forever():
 def test_what_the_program_returns_is_the_status():
     child = fork("nuc-test", lambda: 7)
     assert ended(child)
-    assert child.bury() == 7
-    assert child.bury() == 7
-    assert child.how() == "nuc-test ended with status 7"
+    assert child.reap() == 7
+    assert child.reap() == 7
+    assert child.exit_text() == "nuc-test ended with status 7"
     child.send(signal.SIGKILL)
 
 
 def test_an_exception_is_told_and_has_a_status_of_its_own(capfd):
     child = fork("nuc-test", lambda: 1 // 0)
     assert ended(child)
-    assert child.bury() == CRASHED
+    assert child.reap() == CRASHED
     assert "ZeroDivisionError" in capfd.readouterr().err
 
 
@@ -62,8 +62,8 @@ def test_a_child_that_is_killed_says_by_what():
     assert not child.dead()
     child.send(signal.SIGKILL)
     assert ended(child)
-    assert child.bury() == -signal.SIGKILL
-    assert child.how() == "nuc-test was ended by SIGKILL"
+    assert child.reap() == -signal.SIGKILL
+    assert child.exit_text() == "nuc-test was ended by SIGKILL"
 
 
 def test_a_child_has_its_name_and_a_group_of_its_own(say):
@@ -76,7 +76,7 @@ def test_a_child_has_its_name_and_a_group_of_its_own(say):
 
     child = fork("nuc-test", program)
     assert heard() == "nuc-test True"
-    child.bury()
+    child.reap()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -99,7 +99,7 @@ def test_a_child_does_not_hear_what_everybody_is_told(say, number):
         assert not select.select([child.pidfd], [], [], 0.2)[0]
         child.send(END_SIGNAL)
         assert ended(child)
-        assert child.bury() == -END_SIGNAL
+        assert child.reap() == -END_SIGNAL
     finally:
         signal.set_wakeup_fd(wakeup)
         signal.signal(number, before)
@@ -124,7 +124,7 @@ def test_descriptors_it_does_not_need_are_closed(say):
     child = fork("nuc-test", program, close=(spare,))
     os.close(spare)
     assert heard() == "closed"
-    child.bury()
+    child.reap()
 
 
 def test_a_child_dies_with_its_parent_where_that_is_asked_for():
@@ -142,7 +142,7 @@ def test_a_child_dies_with_its_parent_where_that_is_asked_for():
     inner = os.pidfd_open(int(os.read(reading, 20)))
     os.write(going, b"x")
     assert select.select([inner], [], [], LIMIT_S)[0]
-    child.bury()
+    child.reap()
     for descriptor in (inner, reading, writing, waiting, going):
         os.close(descriptor)
 
@@ -161,7 +161,7 @@ def test_only_the_urgent_inherit_real_time_scheduling(say):
     try:
         for urgent in (True, False):
             child = fork("nuc-test", program, urgent=urgent)
-            child.bury()
+            child.reap()
     finally:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     assert heard() == f"{os.SCHED_FIFO} {os.SCHED_OTHER} "

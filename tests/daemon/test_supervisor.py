@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nuc_engine.daemon.block import OWNER_CORE, OWNER_GUARDIAN, Word
-from nuc_engine.daemon.children import PAUSES_NS, STARTS
-from nuc_engine.daemon.heartbeats import GUARDIAN_NS, SERVICE_NS
+from nuc_engine.daemon.children import MOST_STARTS, RESTART_DELAYS_NS
+from nuc_engine.daemon.heartbeats import GUARDIAN_TIMEOUT_NS, SERVICE_TIMEOUT_NS
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.supervisor import TICK_NS
@@ -47,7 +47,7 @@ def test_guardian_and_core_get_the_open_port_and_the_legs_that_must_not_outlive_
 
 def test_a_core_that_dies_is_counted_and_another_starts_at_once_then_later_and_later(make):
     bench = make().up()
-    for k, pause in enumerate((0, *PAUSES_NS[1:], PAUSES_NS[-1])):
+    for k, pause in enumerate((0, *RESTART_DELAYS_NS[1:], RESTART_DELAYS_NS[-1])):
         cores = len(bench.named("nuc-core"))
         bench.last("nuc-core").end(-9)
         died = bench.clock.now_ns
@@ -75,7 +75,7 @@ def test_the_number_of_a_dead_core_is_taken_back_before_it_is_buried(make):
     bench = make().up()
     core = bench.last("nuc-core")
     seen = []
-    core.bury = lambda: seen.append(bench.words[Word.CORE_PID])
+    core.reap = lambda: seen.append(bench.words[Word.CORE_PID])
     core.how = lambda: ""
     core.end()
     bench.tick()
@@ -108,7 +108,9 @@ def test_no_core_without_a_guardian(make):
     assert [child.name for child in bench.children[-2:]] == ["nuc-guardian", "nuc-core"]
 
 
-@pytest.mark.parametrize(("name", "limit_ns"), [("nuc-guardian", GUARDIAN_NS), ("nuc-service", SERVICE_NS)])
+@pytest.mark.parametrize(
+    ("name", "limit_ns"), [("nuc-guardian", GUARDIAN_TIMEOUT_NS), ("nuc-service", SERVICE_TIMEOUT_NS)]
+)
 def test_whoever_shows_no_life_is_ended_and_replaced(make, name, limit_ns):
     bench = make().up()
     stalled = bench.last(name)
@@ -288,9 +290,9 @@ def test_an_emulator_that_dies_again_and_again_before_its_bus_is_there_ends_the_
         for service in bench.named("nuc-service"):
             if END_SIGNAL in service.signals:
                 service.end()
-    assert len(bench.named("nuc-emulate")) == STARTS
+    assert len(bench.named("nuc-emulate")) == MOST_STARTS
     assert bench.supervisor.run() == 1
-    why = f"nuc-emulate ended with 1, {STARTS} times in a row; it has said above why"
+    why = f"nuc-emulate ended with 1, {MOST_STARTS} times in a row; it has said above why"
     assert ("shutdown", why) in bench.events()
     assert bench.said[-1] == f"ending: {why}"
 
@@ -298,7 +300,7 @@ def test_an_emulator_that_dies_again_and_again_before_its_bus_is_there_ends_the_
 def test_an_emulator_whose_bus_is_found_each_time_is_started_again_however_often_it_dies(make):
     port = Port()
     bench = make(emulators=[("nuc-emulate", lambda: 0)], ports=[port]).up()
-    for _ in range(3 * STARTS):
+    for _ in range(3 * MOST_STARTS):
         bench.last("nuc-emulate").end(-9)
         port.there, bench.words[Word.BUS_LOST] = False, 1
         while bench.last("nuc-emulate").ended:

@@ -8,7 +8,7 @@ import pytest
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.requests import Asker, asked, confirm, still_open
+from nuc_engine.daemon.off_requests import Requester, confirm, pending_requesters, requested
 from nuc_engine.daemon.spawn import END_SIGNAL
 from nuc_engine.daemon.supervisor import CONFIRM_NS, FLUSH_NS, TICK_NS
 from tests.daemon.supervised import S
@@ -19,9 +19,9 @@ def end_well(bench):
     words, seen = bench.words, []
     while bench.tick():
         core, service = bench.last("nuc-core"), bench.last("nuc-service")
-        if still_open(words) and words[Word.TORQUE] and not core.ended:
+        if pending_requesters(words) and words[Word.TORQUE] and not core.ended:
             seen.append("off")
-            confirm(words, Word.OFF_DONE_CORE, asked(words))
+            confirm(words, Word.OFF_DONE_CORE, requested(words))
             words[Word.TORQUE] = 0
             words[Word.MODE] = Mode.STOPPED
         elif words[Word.SHUTDOWN] and not words[Word.TORQUE] and not core.ended:
@@ -51,7 +51,7 @@ def test_a_bout_that_does_not_drive_yet_is_ended_with_a_request_too(make):
     bench.words[Word.MODE] = Mode.RUNNING
     bench.ask_to_end()
     bench.tick()
-    assert still_open(bench.words) == (Asker.SUPERVISOR,)
+    assert pending_requesters(bench.words) == (Requester.SUPERVISOR,)
 
 
 def test_a_client_can_ask_for_the_end(make):
@@ -95,7 +95,7 @@ def test_asked_twice_it_kills_the_core_and_still_waits_for_the_guardian(make):
     assert bench.last("nuc-core").signals == [signal.SIGKILL]
     assert bench.last("nuc-guardian").signals == []
     bench.words[Word.TORQUE] = 0
-    confirm(bench.words, Word.OFF_DONE_CORE, asked(bench.words))
+    confirm(bench.words, Word.OFF_DONE_CORE, requested(bench.words))
     bench.tick()
     assert bench.last("nuc-service").signals == [END_SIGNAL]
 

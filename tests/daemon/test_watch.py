@@ -8,8 +8,8 @@ import pytest
 
 from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import WORDS, Word
-from nuc_engine.daemon.requests import Asker, ask, asked, confirm
-from nuc_engine.daemon.watch import BEGIN_NS, FINISH_NS, PERIOD_NS, SUPERVISOR_NS, Watch
+from nuc_engine.daemon.off_requests import Requester, confirm, request_off, requested
+from nuc_engine.daemon.watch import BEGIN_NS, FINISH_NS, PERIOD_NS, SUPERVISOR_NS, CoreWatch
 
 LOOKS = 5
 """Wake-ups that make 20 ms."""
@@ -23,7 +23,7 @@ def words():
 @pytest.fixture
 def watch(words):
     words[Word.CORE_BEAT] = 1
-    watch = Watch(words)
+    watch = CoreWatch(words)
     watch.begin(1)
     return watch
 
@@ -61,7 +61,7 @@ def test_being_woken_early_is_no_period(watch):
 
 
 def test_without_a_core_no_heart_is_missed_and_no_death_is_news(words):
-    watch = Watch(words)
+    watch = CoreWatch(words)
     assert look(watch, 100) is None
     assert look(watch, core_dead=True) is None
 
@@ -81,7 +81,7 @@ def test_only_a_core_that_was_told_to_end_and_left_no_torque_may_end(watch, word
 
 def test_a_dead_main_process_is_found_with_and_without_a_core(watch, words):
     assert look(watch, supervisor_dead=True).reason == "supervisor_lost"
-    assert look(Watch(words), supervisor_dead=True).reason == "supervisor_lost"
+    assert look(CoreWatch(words), supervisor_dead=True).reason == "supervisor_lost"
 
 
 def test_a_port_that_is_gone_is_found_while_the_core_still_lives(watch, words):
@@ -91,10 +91,10 @@ def test_a_port_that_is_gone_is_found_while_the_core_still_lives(watch, words):
 
 @pytest.mark.parametrize("core", [True, False])
 def test_a_request_nobody_begins_is_answered_after_20_ms(words, core):
-    watch = Watch(words)
+    watch = CoreWatch(words)
     if core:
         watch.begin(1)
-    ask(words, Asker.SERVICE)
+    request_off(words, Requester.SERVICE)
     for k in range(BEGIN_NS // PERIOD_NS + 1):
         words[Word.CORE_BEAT] = k + 1
         found = look(watch)
@@ -104,8 +104,8 @@ def test_a_request_nobody_begins_is_answered_after_20_ms(words, core):
 
 
 def test_a_request_that_was_begun_has_60_ms(watch, words):
-    ask(words, Asker.SERVICE)
-    confirm(words, Word.OFF_BEGUN, asked(words))
+    request_off(words, Requester.SERVICE)
+    confirm(words, Word.OFF_BEGUN, requested(words))
     for k in range(FINISH_NS // PERIOD_NS + 1):
         words[Word.CORE_BEAT] = k + 10
         found = look(watch)
@@ -115,21 +115,21 @@ def test_a_request_that_was_begun_has_60_ms(watch, words):
 
 def test_a_request_that_is_done_is_forgotten(watch, words):
     for _ in range(40):
-        ask(words, Asker.SERVICE)
-        confirm(words, Word.OFF_BEGUN, asked(words))
+        request_off(words, Requester.SERVICE)
+        confirm(words, Word.OFF_BEGUN, requested(words))
         for _ in range(FINISH_NS // PERIOD_NS):
             words[Word.CORE_BEAT] += 1
             assert look(watch) is None
-        confirm(words, Word.OFF_DONE_CORE, asked(words))
+        confirm(words, Word.OFF_DONE_CORE, requested(words))
         words[Word.CORE_BEAT] += 1
         assert look(watch) is None
 
 
 def test_after_the_end_of_a_watch_nothing_is_left_of_it(watch, words):
-    ask(words, Asker.SERVICE)
+    request_off(words, Requester.SERVICE)
     look(watch, LOOKS - 1)
     watch.end()
-    confirm(words, Word.OFF_DONE_GUARDIAN, asked(words))
+    confirm(words, Word.OFF_DONE_GUARDIAN, requested(words))
     assert look(watch, 50) is None
     watch.begin(2)
     assert look(watch, LOOKS - 1) is None

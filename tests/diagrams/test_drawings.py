@@ -10,7 +10,7 @@ from nuc_engine.figures.diagrams.nominal import nominal
 from nuc_engine.figures.diagrams.regions import region_diagram
 from nuc_engine.figures.diagrams.seen import count_states
 from nuc_engine.figures.diagrams.sheet import places
-from nuc_engine.figures.diagrams.states import Window, actual_diagram, nominal_diagram
+from nuc_engine.figures.diagrams.states import DiagramPanel, actual_diagram, nominal_diagram
 from nuc_engine.figures.diagrams.svg import HIGHLIGHT
 from nuc_engine.figures.diagrams.wiring import DiagramError
 from tests.diagrams.legs import FWD_S, ITB_S, ITF_S, changed, leg
@@ -83,7 +83,7 @@ def test_a_leg_without_a_cycle_is_said_to_stop():
 
 def window(sequence, wiring, name="FWD"):
     times = np.arange(len(sequence)) * 0.1
-    return Window(name, wiring, count_states(times, sequence, len(sequence) * 0.1))
+    return DiagramPanel(name, wiring, count_states(times, sequence, len(sequence) * 0.1))
 
 
 def test_actual_diagram_has_what_was_seen_and_marks_what_was_not_predicted():

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from nuc_engine.figures.diagrams.grid import sensor_space
 from nuc_engine.figures.diagrams.wiring import (
-    Action,
     AllOf,
     AnyOf,
+    ConstantCondition,
     DiagramError,
-    Fixed,
     Limit,
     Module,
     NonZero,
-    Order,
     Sense,
+    SensorOrder,
+    WiredAction,
 )
 from tests.diagrams.legs import changed, leg
 
@@ -33,16 +33,16 @@ def under(sense, threshold):
 
 
 def module(*rules):
-    return Module(0, "joint", "", tuple(Action(k, f"a_{k}", GRAY, rule) for k, rule in enumerate(rules)), 0)
+    return Module(0, "joint", "", tuple(WiredAction(k, f"a_{k}", GRAY, rule) for k, rule in enumerate(rules)), 0)
 
 
 def truth(rule, values):
-    if isinstance(rule, Fixed):
+    if isinstance(rule, ConstantCondition):
         return rule.holds
     if isinstance(rule, Limit):
         value = values[rule.sense.name]
         return value > rule.threshold if rule.above else value < rule.threshold
-    if isinstance(rule, Order):
+    if isinstance(rule, SensorOrder):
         a, b = values[rule.left.name], values[rule.right.name]
         return a > b if rule.above else a < b
     if isinstance(rule, NonZero):
@@ -142,17 +142,17 @@ def test_rules_that_overlap_only_beyond_the_servos_scale_do_not():
 
 
 def test_sensors_compared_with_each_other():
-    space = sensor_space(module(Order(X, Y, True), AllOf((Order(X, Y, True), over(X, 3.0))), under(Z, 0.0)))
+    space = sensor_space(module(SensorOrder(X, Y, True), AllOf((SensorOrder(X, Y, True), over(X, 3.0))), under(Z, 0.0)))
     assert {box.actions for box in space.overlaps()} == {(0, 1), (0, 2), (1, 2), (0, 1, 2)} - {(1, 2)}
-    both = sensor_space(module(Order(X, Y, True), Order(X, Y, False)))
+    both = sensor_space(module(SensorOrder(X, Y, True), SensorOrder(X, Y, False)))
     assert both.overlaps() == ()
-    apart = sensor_space(module(AllOf((Order(X, Y, True), Order(Y, Z, True))), Order(Z, X, True)))
+    apart = sensor_space(module(AllOf((SensorOrder(X, Y, True), SensorOrder(Y, Z, True))), SensorOrder(Z, X, True)))
     assert apart.overlaps() == ()
     assert apart.never() == ()
 
 
 def test_rules_without_sensors_and_sensors_alone():
-    space = sensor_space(module(Fixed(True, "always"), Fixed(False, "never")))
+    space = sensor_space(module(ConstantCondition(True, "always"), ConstantCondition(False, "never")))
     assert space.holds.shape == (2,)
     assert space.never() == (1,)
     free = Sense(7, "free", "", None, "other")

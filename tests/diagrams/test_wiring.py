@@ -5,11 +5,11 @@ import pytest
 from nuc_engine.figures.diagrams.wiring import (
     AllOf,
     AnyOf,
+    ConstantCondition,
     DiagramError,
-    Fixed,
     Limit,
     NonZero,
-    Order,
+    SensorOrder,
     cases,
     leaves,
     rule_text,
@@ -59,17 +59,17 @@ def test_rules_within_rules_are_opened():
 
 
 def test_what_no_sensor_decides_is_fixed():
-    assert rule(changed("lin_roach", {161: "one_float_const"}), "TC1_protractionDEP") == Fixed(
+    assert rule(changed("lin_roach", {161: "one_float_const"}), "TC1_protractionDEP") == ConstantCondition(
         True, "always (one_float_const)"
     )
     low = rule(changed("lin_roach", {161: "TC1_retLEV_FTang > TC1_proDEP_FTang"}), "TC1_protractionDEP")
-    assert isinstance(low, Fixed)
+    assert isinstance(low, ConstantCondition)
     assert not low.holds
 
 
 def test_sensors_compared_with_each_other_and_alone():
     both = rule(changed("lin_roach", {161: "(FT_angle > CTr_angle) | TC1_current"}), "TC1_protractionDEP")
-    assert [type(leaf) for leaf in leaves(both)] == [Order, NonZero]
+    assert [type(leaf) for leaf in leaves(both)] == [SensorOrder, NonZero]
     assert {sense.name for sense in senses_of(both)} == {"FT_angle", "CTr_angle", "TC1_current"}
 
 
@@ -77,9 +77,9 @@ def test_cases_are_the_ways_to_fulfil_a_rule():
     limits = [Limit(sense, True, 1.0, "p", 1) for sense in leg("lin_roach").senses()]
     a, b, c = limits
     assert cases(AllOf((a, AnyOf((b, c))))) == ((a, b), (a, c))
-    assert cases(AnyOf((Fixed(False, ""), a))) == ((a,),)
-    assert cases(AllOf((Fixed(False, ""), a))) == ()
-    assert cases(AllOf((Fixed(True, ""), a))) == ((a,),)
+    assert cases(AnyOf((ConstantCondition(False, ""), a))) == ((a,),)
+    assert cases(AllOf((ConstantCondition(False, ""), a))) == ()
+    assert cases(AllOf((ConstantCondition(True, ""), a))) == ((a,),)
 
 
 def test_a_rule_with_too_many_cases_is_refused():

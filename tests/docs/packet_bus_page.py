@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from drivers.framed.servo_state import DROPS, MOVES, Contact, Health, Readiness, Replies, ServoEvent, Told, Torque
+from drivers.framed.servo_state import (
+    DROPS,
+    MOVES,
+    Contact,
+    DriveSettings,
+    Health,
+    Readiness,
+    ReplyTiming,
+    ServoEvent,
+    Torque,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "packet_bus.md"
-PARTS = (Readiness, Torque, Contact, Told, Health, Replies)
+PARTS = (Readiness, Torque, Contact, DriveSettings, Health, ReplyTiming)
+
+
+def words(part: type) -> str:
+    """Return a class's name as words: `ReplyTiming` is "reply timing"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", part.__name__).lower()
 
 
 def cell(event: ServoEvent, part: type) -> str:
@@ -20,7 +36,7 @@ def cell(event: ServoEvent, part: type) -> str:
 
 
 def events() -> str:
-    heads = " | ".join(part.__name__.lower() for part in PARTS)
+    heads = " | ".join(words(part) for part in PARTS)
     lines = [f"| event | {heads} | dropped |", "|---" * (len(PARTS) + 2) + "|"]
     for event in ServoEvent:
         cells = " | ".join(cell(event, part) for part in PARTS)
@@ -32,7 +48,7 @@ def parts() -> str:
     lines = ["| part | value | what is known |", "|---|---|---|"]
     for part in PARTS:
         for k, value in enumerate(part):
-            lines.append(f"| {part.__name__.lower() if k == 0 else ''} | {value.name} | {value.value} |")
+            lines.append(f"| {words(part) if k == 0 else ''} | {value.name} | {value.value} |")
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.doctor import Level, Machine, examine
+from nuc_engine.doctor import CheckLevel, Machine, examine
 from tests.doctor.machines import LIMITS, PaperMachine
 
 DYNAMIC = "Linux version 6.12.1 #1 SMP PREEMPT_DYNAMIC Debian"
@@ -20,7 +20,7 @@ def paper(tmp_path: Path) -> PaperMachine:
 
 def test_a_good_machine_is_good_all_over(paper: PaperMachine) -> None:
     checks = paper.examine()
-    assert {check.level for check in checks} == {Level.OK}
+    assert {check.level for check in checks} == {CheckLevel.OK}
     assert len(checks) == 15
 
 
@@ -66,7 +66,7 @@ def test_preemption(paper: PaperMachine, files: dict[str, str | bytes], level: s
     paper.write(files)
     check = paper.check("preemption")
     assert (check.level, check.found[: len(found)]) == (level, found)
-    assert (check.level is Level.OK) != bool(check.remedy)
+    assert (check.level is CheckLevel.OK) != bool(check.remedy)
 
 
 def test_a_dynamic_kernel_needs_no_new_one(paper: PaperMachine) -> None:
@@ -128,11 +128,11 @@ def test_memory_and_swap(paper: PaperMachine, memlock: str, files: dict[str, str
 
 def test_idle_latency(paper: PaperMachine) -> None:
     paper.locked = {"dev/cpu_dma_latency"}
-    assert paper.check("CPU idle").level is Level.WARN
+    assert paper.check("CPU idle").level is CheckLevel.WARN
     paper.write(UNIT)
-    assert paper.check("CPU idle").level is Level.WARN
+    assert paper.check("CPU idle").level is CheckLevel.WARN
     paper.write(RULES)
-    assert paper.check("CPU idle").level is Level.OK
+    assert paper.check("CPU idle").level is CheckLevel.OK
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_governor(paper: PaperMachine, governors: tuple[str, ...], level: str) -
 
 def test_a_cpu_without_a_governor_is_no_matter(paper: PaperMachine) -> None:
     paper.write({"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": None})
-    assert paper.check("CPU governor").level is Level.OK
+    assert paper.check("CPU governor").level is CheckLevel.OK
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_clock_source(paper: PaperMachine, current: str, there: str, level: str,
 
 def test_a_virtual_machine_is_told_from_a_real_one(paper: PaperMachine) -> None:
     paper.write({"proc/cpuinfo": "processor : 0\nflags\t\t: fpu hypervisor sse\n"})
-    assert paper.check("hardware").level is Level.WARN
+    assert paper.check("hardware").level is CheckLevel.WARN
 
 
 def test_every_adapter_that_is_plugged_in_is_looked_at(paper: PaperMachine) -> None:
@@ -197,18 +197,18 @@ def test_every_adapter_that_is_plugged_in_is_looked_at(paper: PaperMachine) -> N
 
 def test_no_adapter_is_no_fault(paper: PaperMachine) -> None:
     paper.write({"dev/ttyUSB0": None})
-    assert paper.check("port").level is Level.OK
+    assert paper.check("port").level is CheckLevel.OK
 
 
 def test_only_adapters_that_are_named_are_looked_at(paper: PaperMachine) -> None:
     paper.locked = {"dev/ttyUSB0"}
     paper.write({"dev/ttyACM3": ""})
     found = paper.examine(ports=["/dev/ttyACM3"])
-    assert [check.level for check in found if check.name == "port"] == [Level.OK]
+    assert [check.level for check in found if check.name == "port"] == [CheckLevel.OK]
 
 
 def test_an_adapter_that_is_named_and_absent_is_bad(paper: PaperMachine) -> None:
-    assert paper.check("port", ports=["/dev/nuc/leg"]).level is Level.BAD
+    assert paper.check("port", ports=["/dev/nuc/leg"]).level is CheckLevel.BAD
 
 
 def test_an_adapter_of_others_names_the_group_to_join(paper: PaperMachine) -> None:
@@ -216,10 +216,10 @@ def test_an_adapter_of_others_names_the_group_to_join(paper: PaperMachine) -> No
     number = (paper.folder / "dev" / "ttyUSB0").stat().st_gid
     paper.write({"etc/group": f"plugdev:x:{number}:\n"})
     check = paper.check("port")
-    assert check.level is Level.BAD
+    assert check.level is CheckLevel.BAD
     assert "usermod -aG plugdev" in check.remedy
     paper.write({**UNIT, "etc/group": f"dialout:x:{number}:\n"})
-    assert paper.check("port").level is Level.OK
+    assert paper.check("port").level is CheckLevel.OK
 
 
 def test_the_latency_timer_of_the_adapter_behind_a_name(paper: PaperMachine) -> None:
@@ -229,9 +229,9 @@ def test_the_latency_timer_of_the_adapter_behind_a_name(paper: PaperMachine) -> 
     (paper.folder / "dev" / "nuc" / "other").symlink_to("/dev/nuc/leg")
     for path in ("/dev/nuc/leg", "/dev/nuc/other"):
         check = paper.check("latency timer", ports=[path])
-        assert (check.level, check.found) == (Level.BAD, f"{path}: 16 ms")
+        assert (check.level, check.found) == (CheckLevel.BAD, f"{path}: 16 ms")
         assert "99-nuc.rules" in check.remedy
-        assert paper.check("port", ports=[path]).level is Level.OK
+        assert paper.check("port", ports=[path]).level is CheckLevel.OK
 
 
 def test_an_adapter_without_a_latency_timer_has_no_such_check(paper: PaperMachine) -> None:
@@ -241,12 +241,12 @@ def test_an_adapter_without_a_latency_timer_has_no_such_check(paper: PaperMachin
 
 def test_programs_that_write_to_adapters(paper: PaperMachine) -> None:
     paper.write({"proc/99/comm": "ModemManager\n"})
-    assert paper.check("other programs").level is Level.WARN
+    assert paper.check("other programs").level is CheckLevel.WARN
     paper.write(RULES)
-    assert paper.check("other programs").level is Level.OK
+    assert paper.check("other programs").level is CheckLevel.OK
     paper.write({"proc/100/comm": "brltty\n"})
     check = paper.check("other programs")
-    assert (check.level, check.found) == (Level.WARN, "ModemManager, brltty")
+    assert (check.level, check.found) == (CheckLevel.WARN, "ModemManager, brltty")
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_folder_that_is_not_there_yet_is_judged_by_the_one_above(paper: PaperM
     assert paper.check("disk", data="/var/lib/nuc/data/new/bouts").found.startswith("/var/lib/nuc/data:")
     paper.locked = {"var/lib/nuc/data"}
     check = paper.check("disk", data="/var/lib/nuc/data/new/bouts")
-    assert (check.level, "may not be written to" in check.found) == (Level.BAD, True)
+    assert (check.level, "may not be written to" in check.found) == (CheckLevel.BAD, True)
 
 
 @pytest.mark.parametrize(("state", "level"), [(True, "ok"), (False, "warn"), (None, "ok")])
@@ -290,5 +290,5 @@ def test_whatever_is_not_ok_says_what_to_do(paper: PaperMachine) -> None:
     )
     paper.locked, paper.free, paper.synchronised = {"dev/ttyUSB0", "dev/cpu_dma_latency"}, 0, False
     checks = paper.examine()
-    assert [check.name for check in checks if check.level is Level.OK] == []
+    assert [check.name for check in checks if check.level is CheckLevel.OK] == []
     assert all(check.remedy and check.meaning and check.found for check in checks)

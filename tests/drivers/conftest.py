@@ -2,18 +2,18 @@
 
 import pytest
 
-from drivers.framed.emulation.memory import Memory
+from drivers.framed.emulation.memory import RegisterMemory
 
 
 @pytest.fixture
 def written(monkeypatch):
     """What emulated servos have set since, one (name, value) each time."""
     names = []
-    put = Memory.__setitem__
+    put = RegisterMemory.__setitem__
 
     def noted(self, name, value):
         names.append((name, value))
         put(self, name, value)
 
-    monkeypatch.setattr(Memory, "__setitem__", noted)
+    monkeypatch.setattr(RegisterMemory, "__setitem__", noted)
     return names

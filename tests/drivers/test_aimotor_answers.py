@@ -143,8 +143,8 @@ def test_set_commands_are_whole():
             assert 0 <= low <= high <= 254
         assert row.page
         assert row.unit
-        assert not (row.reads and (row.volatile or row.burns))
-    assert {code for code, row in SET_COMMANDS.items() if row.burns} == {0x08, 0x0C}
+        assert not (row.reads and (row.volatile or row.writes_eeprom))
+    assert {code for code, row in SET_COMMANDS.items() if row.writes_eeprom} == {0x08, 0x0C}
 
 
 def test_models_as_the_sheet_has_them():

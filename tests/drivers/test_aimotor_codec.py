@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.aimotor import codec
-from drivers.aimotor.codec import Op, Request, RequestParser
+from drivers.aimotor.codec import AiMotorRequest, Op, RequestParser
 from drivers.aimotor.table import AI_MOTOR_COMMANDS, BAUD_SET, ID_SET, SET_COMMANDS, Family
 from drivers.errors import FrameError
 
@@ -79,27 +79,31 @@ def any_request(draw):
     kinds = ["send", "read", "passive", "wheel", "break", "sync", "set", "move", "fine read"]
     kind = draw(st.sampled_from(kinds))
     if kind == "send":
-        return codec.encode_position(bus_id, level, raw), Request(Op.POSITION_SEND, bus_id, level, raw)
+        return codec.encode_position(bus_id, level, raw), AiMotorRequest(Op.POSITION_SEND, bus_id, level, raw)
     if kind == "read":
-        return codec.encode_read(bus_id), Request(Op.POSITION_READ, bus_id, -1, 0)
+        return codec.encode_read(bus_id), AiMotorRequest(Op.POSITION_READ, bus_id, -1, 0)
     if kind == "passive":
-        return codec.encode_passive(bus_id), Request(Op.PASSIVE, bus_id, -1, 0x10)
+        return codec.encode_passive(bus_id), AiMotorRequest(Op.PASSIVE, bus_id, -1, 0x10)
     if kind == "wheel":
         clockwise, speed = draw(st.booleans()), draw(st.integers(0, 15))
         frame = codec.encode_wheel(bus_id, clockwise=clockwise, speed=speed)
-        return frame, Request(Op.WHEEL, bus_id, -1, (4 if clockwise else 3) << 4 | speed)
+        return frame, AiMotorRequest(Op.WHEEL, bus_id, -1, (4 if clockwise else 3) << 4 | speed)
     if kind == "break":
-        return codec.encode_break(), Request(Op.BREAK, 31, -1, 0x20)
+        return codec.encode_break(), AiMotorRequest(Op.BREAK, 31, -1, 0x20)
     if kind == "sync":
         targets = draw(st.lists(raws, min_size=1, max_size=31))
-        return codec.encode_sync(level, targets), Request(Op.SYNC_SEND, 31, level, len(targets), bytes(targets))
+        return codec.encode_sync(level, targets), AiMotorRequest(Op.SYNC_SEND, 31, level, len(targets), bytes(targets))
     if kind == "set":
         return any_set(draw, bus_id)
     fine_id = draw(st.integers(0, 253))
     if kind == "fine read":
-        return codec.encode_read_10bit(fine_id), Request(Op.READ_10BIT, fine_id, -1, 0xC9, bytes((fine_id, fine_id)))
+        return codec.encode_read_10bit(fine_id), AiMotorRequest(
+            Op.READ_10BIT, fine_id, -1, 0xC9, bytes((fine_id, fine_id))
+        )
     target = draw(st.integers(0, 1023))
-    return codec.encode_move_10bit(fine_id, raw, target), Request(Op.MOVE_10BIT, fine_id, -1, target, bytes((raw,)))
+    return codec.encode_move_10bit(fine_id, raw, target), AiMotorRequest(
+        Op.MOVE_10BIT, fine_id, -1, target, bytes((raw,))
+    )
 
 
 def any_set(draw, bus_id):
@@ -107,7 +111,7 @@ def any_set(draw, bus_id):
     row = draw(st.sampled_from(list(SET_COMMANDS.values())))
     d3 = draw(st.integers(*row.d3))
     d4 = d3 if row.repeated else draw(st.integers(*row.d4))
-    return codec.set_frame(bus_id, row, d3, d4), Request(Op.SET, bus_id, -1, row.code, bytes((d3, d4)))
+    return codec.set_frame(bus_id, row, d3, d4), AiMotorRequest(Op.SET, bus_id, -1, row.code, bytes((d3, d4)))
 
 
 def feed_in_pieces(parser, data, cuts):
@@ -223,7 +227,7 @@ def test_a_group_send_has_at_most_31_targets():
 def test_a_ten_bit_request_behind_another_id_is_a_set_frame():
     # The ten-bit forms have their id in D3 and none in D1.
     (pair,) = RequestParser().feed(bytes.fromhex("FF E5 C9 03 03 2C"))
-    assert pair[1] == Request(Op.SET, 5, -1, 0xC9, b"\x03\x03")
+    assert pair[1] == AiMotorRequest(Op.SET, 5, -1, 0xC9, b"\x03\x03")
 
 
 @quick
@@ -277,8 +281,8 @@ def test_values_the_wire_cannot_carry_are_refused(call):
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        (0x0C, "rename the servo to id 0.*reads its gains with 0x0a.*burn_id"),
-        (0x08, "only burn_baud"),
+        (0x0C, "rename the servo to id 0.*reads its gains with 0x0a.*write_id"),
+        (0x08, "only write_baud"),
         (0x96, "not established"),
         (0xC8, "encode_move_10bit"),
         (0xC9, "encode_read_10bit"),
@@ -331,6 +335,6 @@ def test_a_table_of_requests_ends_with_torque_off_and_read():
 def test_what_is_half_heard_can_be_forgotten():
     parser = RequestParser()
     assert parser.feed(codec.encode_read(3)[:3]) == []
-    parser.forget()
+    parser.reset()
     assert (parser.stray_bytes, parser.idle) == (3, True)
     assert [request.bus_id for _, request in parser.feed(codec.encode_read(4))] == [4]

@@ -7,11 +7,11 @@ import pytest
 
 from drivers.bench.fit import as_data, fit_rows, table_of
 from drivers.bench.motion import Ending
-from drivers.bench.torque import Row
+from drivers.bench.torque import TorquePoint
 
 
 def row(ticks, torque, *, speed=0.0, stood=True):
-    return Row(ticks, torque, 0.0, 50, speed, stood, Ending.DONE)
+    return TorquePoint(ticks, torque, 0.0, 50, speed, stood, Ending.DONE)
 
 
 def both_ways(ticks, torques):

@@ -8,7 +8,7 @@ from statistics import pstdev
 import pytest
 
 from drivers.aimotor import FAMILY
-from drivers.bench.motion import Ending, Look
+from drivers.bench.motion import CycleReadings, Ending
 from drivers.bench.torque import Hold, shows_torque, torque_of_load, torque_of_weight
 from drivers.errors import BusError
 from drivers.factory import find_family
@@ -30,7 +30,7 @@ class Cycles:
 
 
 def look(k, *, at=127, load=10, goal=140, status=OK):
-    return Look(k * 10 * MS, (at,), (load,), (status,), (goal,))
+    return CycleReadings(k * 10 * MS, (at,), (load,), (status,), (goal,))
 
 
 def held(looks, *, ticks=13, model=MODEL, truth=None, ending=Ending.DONE):

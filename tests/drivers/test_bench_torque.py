@@ -12,7 +12,7 @@ from drivers.aimotor import FAMILY, AiMotorBus
 from drivers.bench.fit import as_data, fit_rows, table_of
 from drivers.bench.motion import Ending, Push
 from drivers.bench.plant import BenchPlant
-from drivers.bench.torque import Hold, Row, at_voltage_limit, plan_deltas, torque_of_load, torque_of_weight
+from drivers.bench.torque import Hold, TorquePoint, at_voltage_limit, plan_deltas, torque_of_load, torque_of_weight
 from drivers.clock import VirtualPace
 from drivers.errors import BusError
 from drivers.inprocess import InProcessPort
@@ -24,7 +24,7 @@ PER_TICK = MODEL.tick_torque_n_m(MODEL.default_gain)
 
 
 def row(ticks, torque, *, speed=0.0, stood=True):
-    return Row(ticks, torque, 0.0, 50, speed, stood, Ending.DONE)
+    return TorquePoint(ticks, torque, 0.0, 50, speed, stood, Ending.DONE)
 
 
 def measured(deltas, *, level=0, held=True, dead_deg=0.0, most=100.0):

@@ -355,7 +355,7 @@ def test_the_ear_hears_goals_and_torque():
     leg = Leg()
     leg.go(START + 3)
     leg.release()
-    ear = FAMILY.ear()
+    ear = FAMILY.sniffer()
     heard = [item for _, item in ear.feed(leg.port.written)]
     assert ear.stray_bytes == ear.bad_checksums == 0
     assert {1: START + 3, 2: START + 3, 3: START + 3, 4: START + 3} in [item.goals for item in heard]
@@ -368,7 +368,7 @@ def test_an_id_and_a_rate_are_burnt_in():
 
     leg = Leg(ids=(1, 2))
     pace = VirtualPace()
-    FAMILY.burn_id(leg.port, pace, 2, 9)
+    FAMILY.write_id(leg.port, pace, 2, 9)
     assert leg.memory(1).kept()["id"] == 9
-    FAMILY.burn_baud(leg.port, pace, 9, 57_600)
+    FAMILY.write_baud(leg.port, pace, 9, 57_600)
     assert leg.memory(1).kept()["baud_rate"] == 1

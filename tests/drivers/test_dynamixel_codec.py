@@ -276,7 +276,7 @@ def test_forgetting_drops_what_is_half_received():
     frame = DIALECT.status(1, 0, b"abcd")
     parser.feed(frame[:9])
     assert not parser.idle
-    parser.forget()
+    parser.reset()
     assert parser.idle
     assert parser.stray_bytes == 9
     assert parser.feed(frame[9:]) == []
@@ -337,7 +337,7 @@ def test_byte_by_byte_too(data, status):
 @FUZZ
 def test_every_byte_is_of_a_packet_or_stray_or_waits(data, status):
     found, parser = feed_all(data, status=status)
-    parser.forget()
+    parser.reset()
     heard = sum(len(DIALECT.status(p.bus_id, p.error, p.params)) for _, p in found if status and p.bus_id != BROADCAST)
     assert parser.stray_bytes + heard <= len(data)
 

@@ -14,7 +14,7 @@ from drivers.factory import bus_on_port, open_bus, parse_line
 from drivers.inprocess import InProcessPort, PacedLine
 from drivers.port import NEVER, wire_ns
 from drivers.serial.echo import EchoingLine, EchoPort
-from drivers.serial.held import HeldPort, ToldPort
+from drivers.serial.held import DeclaredHoldPort, HeldPort
 from drivers.serial.lineoptions import emulated_port, host_port, option_text
 from drivers.servo import ReplyStatus
 from drivers.url import parse_url
@@ -372,7 +372,7 @@ def test_a_port_is_what_its_options_say():
     assert host_port(port, {"echo": 0.0, "latency_ms": 0.0}) is port
     assert isinstance(host_port(port, {"echo": 1.0}), EchoPort)
     told = host_port(port, {"latency_ms": 16.0})
-    assert isinstance(told, ToldPort)
+    assert isinstance(told, DeclaredHoldPort)
     assert told.hold_ns == 15 * MS
     assert host_port(port, {"latency_ms": 1.0}).hold_ns == 7
     emulator = AiMotorEmulator(addresses(0), ScriptedPlant(1))

@@ -157,7 +157,7 @@ def test_forgetting_drops_what_is_half_received():
     parser = DIALECT.parser(status=True)
     assert parser.feed(good[:5]) == []
     assert not parser.idle
-    parser.forget()
+    parser.reset()
     assert parser.idle
     assert parser.stray_bytes == 5
     assert parser.feed(good[5:]) == []
@@ -235,10 +235,10 @@ def test_strays_are_counted_anew_behind_what_was_forgotten():
     parser = DIALECT.parser(status=True)
     parser.feed(longer(DIALECT.status(1, 0, b"\x01"), 3) + b"\xff\xff\x02")
     assert (parser.bad_checksums, parser.stray_bytes) == (1, 0)
-    parser.forget()
+    parser.reset()
     assert parser.stray_bytes == 0
     parser.feed(b"\x01\x02")
     assert parser.stray_bytes == 2
     parser.feed(b"\xff\xff\x01")
-    parser.forget()
+    parser.reset()
     assert parser.stray_bytes == 5

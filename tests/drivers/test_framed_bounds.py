@@ -106,7 +106,7 @@ def test_a_drive_that_is_taken_under_torque_is_found_by_the_watch(model):
     leg.go(START)
     usual = torque_left(leg, 1)
     leg.memory(1)["goal_pwm"] = 0
-    leg.emulator.servos[1].steer()
+    leg.emulator.servos[1].drive_plant()
     assert torque_left(leg, 1) == 0.0
     for _ in range(6 * WATCH_CYCLES):
         leg.cycle(START)

@@ -12,7 +12,7 @@ from drivers.factory import bus_on_port, family_names, open_bus, parse_line
 from drivers.feetech.codec import INSTRUCTIONS
 from drivers.feetech.emulator import FeetechServo
 from drivers.feetech.layout import LAYOUT
-from drivers.framed.emulation.emulator import Manners
+from drivers.framed.emulation.emulator import LineBehaviour
 from drivers.framed.emulation.from_url import Emulation
 from drivers.framed.family import FramedFamily
 from drivers.framed.packet import SYNC_READ, SYNC_WRITE
@@ -33,7 +33,7 @@ class Slow(FeetechServo):
 
 def others(**changes):
     figures = {"baud": 1_000_000, "timeout_ns": 5_000_000, "turnaround_ns": 100_000, "v_max_deg_s": 400.0}
-    manners = Manners(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False, byte_gap_ns=10**8)
+    manners = LineBehaviour(groups=frozenset((SYNC_READ, SYNC_WRITE)), ping_slots=False, byte_gap_ns=10**8)
     return FramedFamily(LAYOUT_OF_OTHERS, INSTRUCTIONS, **figures | changes, emulation=lambda: Emulation(Slow, manners))
 
 
@@ -158,7 +158,7 @@ def test_a_bus_on_a_port_and_an_ear_need_no_numpy(family):
         "from drivers.servo import ServoAddress;"
         "P = type('P', (drivers.serial.port.SerialPort,), {'hold_ns': 0, 'late_ns': 0});"
         f"bus_on_port(parse_line('{family}:///dev/x'), P.__new__(P), [ServoAddress(1, 'a')]);"
-        f"find_family('{family}').ear();"
+        f"find_family('{family}').sniffer();"
         "print(*[name for name in ('numpy', 'importlib.metadata', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

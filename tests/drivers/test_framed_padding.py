@@ -15,7 +15,7 @@ from drivers.framed.packet import PING, READ, SYNC_READ, SYNC_WRITE, WRITE
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
 from drivers.servo import ServoAddress
-from nuc_engine.daemon.lines import said_for_release, volley_of
+from nuc_engine.daemon.lines import release_burst_of, release_bytes_of
 
 STIFFNESS = 0.03
 LENGTH_AT = {"dynamixel": (5, 6), "feetech": (3,)}
@@ -99,8 +99,8 @@ def test_the_sum_that_padding_rests_on_for_any_packets_there_may_ever_be():
 def test_the_guardians_volley_completes_no_packet_either_and_what_follows_it_is_heard(count, single):
     spec = parse_line("feetech:///dev/x?single=1" if single else "feetech:///dev/x")
     servos = [ServoAddress(bus_id, f"servo {bus_id}") for bus_id in range(1, count + 1)]
-    volley, _ = volley_of(spec, servos)
-    said, padding = said_for_release(spec, servos)
+    volley, _ = release_burst_of(spec, servos)
+    said, padding = release_bytes_of(spec, servos)
     said_whole = set(frames_of(volley + said))
     (off,) = set(frames_of(volley))
     for frame, bit in product(everything_said(count, single=single), range(8)):

@@ -3,7 +3,7 @@
 import pytest
 from framed_servos import MS
 
-from drivers.framed.readings import DOUBT_NS, Readings
+from drivers.framed.readings import DOUBT_NS, FramedReadings
 from drivers.servo import ReplyStatus
 
 OK, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.IMPLAUSIBLE
@@ -18,7 +18,7 @@ BEGIN, FAR = 10 * REACH, 20 * REACH
 @pytest.fixture
 def readings():
     """One servo, seen a while ago."""
-    made = Readings(1, TICKS_PER_S)
+    made = FramedReadings(1, TICKS_PER_S)
     made.take(0, BEGIN, 0, 0, alarm=False)
     return made
 

@@ -1,4 +1,4 @@
-"""Settings a servo keeps: which of them are looked at before it is driven, and what is burnt into it."""
+"""Settings a servo keeps: which of them are looked at before it is driven, and what is stored in it."""
 
 import pytest
 from framed_rig import OK, START, Leg, both
@@ -8,7 +8,7 @@ from drivers.clock import VirtualPace
 from drivers.dynamixel.table import MODELS as DYNAMIXEL_MODELS
 from drivers.feetech.table import MODELS as FEETECH_MODELS
 from drivers.framed.bench.settings import FramedSettings
-from drivers.framed.emulation.memory import Memory
+from drivers.framed.emulation.memory import RegisterMemory
 from drivers.servo import ServoAddress
 
 # --- what positions mean ---
@@ -95,13 +95,13 @@ def test_every_model_as_it_is_delivered_means_what_its_table_says(model):
 def burnt(monkeypatch):
     """What is kept in servos' EEPROM, one name each time."""
     names = []
-    keep = Memory.keep
+    keep = RegisterMemory.keep
 
     def noted(self, name):
         names.append(name)
         keep(self, name)
 
-    monkeypatch.setattr(Memory, "keep", noted)
+    monkeypatch.setattr(RegisterMemory, "keep", noted)
     return names
 
 

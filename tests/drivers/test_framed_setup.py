@@ -7,7 +7,7 @@ from drivers.framed.commissioning import Commissioning
 from drivers.framed.packet import Packet
 from drivers.framed.servo_state import Health, ServoEvent, ServoState
 from drivers.framed.servos import make_servos
-from drivers.framed.setup import Answer, Ask, NobodyAnswered, configure, identify
+from drivers.framed.setup import Ask, NobodyAnswered, RegisterReply, configure, identify
 from drivers.servo import ServoAddress
 
 
@@ -31,8 +31,8 @@ def registers(layout, **changed):
     def answer(ask):
         if ask.value is not None:
             values[ask.register.name] = ask.value
-            return Answer(0, 0)
-        return Answer(values[ask.register.name], 0)
+            return RegisterReply(0, 0)
+        return RegisterReply(values[ask.register.name], 0)
 
     return answer
 
@@ -52,7 +52,7 @@ def test_torque_that_does_not_go_off_is_a_refusal(family):
     factory = registers(layout, torque_enable=1)
 
     def stubborn(ask):
-        return Answer(0, 0) if ask == Ask(layout.register("torque_enable"), 0) else factory(ask)
+        return RegisterReply(0, 0) if ask == Ask(layout.register("torque_enable"), 0) else factory(ask)
 
     found, asked = play(configure(layout, ServoAddress(1, "a"), layout.first), stubborn)
     assert "torque_enable stays 1 where 0 was written" in found.refusal
@@ -65,7 +65,7 @@ def test_a_refusal_says_what_the_servo_said():
 
     def refuses(ask):
         if ask.register.name == "operating_mode":
-            return Answer(layout.register("operating_mode").default, 0x80 | 7 if ask.value is not None else 0x80)
+            return RegisterReply(layout.register("operating_mode").default, 0x80 | 7 if ask.value is not None else 0x80)
         return factory(ask)
 
     found, _ = play(configure(layout, ServoAddress(1, "a"), layout.first), refuses)
@@ -98,7 +98,7 @@ def test_a_lock_that_stays_open_is_a_refusal():
     factory = registers(layout, eprom_lock=0)
 
     def open_lock(ask):
-        return Answer(0, 0) if ask.register.name == "eprom_lock" else factory(ask)
+        return RegisterReply(0, 0) if ask.register.name == "eprom_lock" else factory(ask)
 
     found, _ = play(configure(layout, ServoAddress(1, "a"), layout.first), open_lock)
     assert "eprom_lock stays 0 where 1 was written" in found.refusal
@@ -139,7 +139,7 @@ def test_what_is_answered_and_does_not_take_is_written_three_times(family, taken
         if ask.register.name == "position_i_gain" and ask.value is not None:
             writes.append(ask.value)
             if len(writes) < taken_at:
-                return Answer(0, 0)
+                return RegisterReply(0, 0)
         return factory(ask)
 
     found, _ = play(configure(layout, ServoAddress(1, "a"), layout.first), hesitant)

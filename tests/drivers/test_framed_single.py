@@ -10,7 +10,7 @@ from drivers.clock import VirtualPace
 from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.errors import BusError
 from drivers.feetech.family import FAMILY as FEETECH
-from drivers.framed.bench.single import PATIENCE_NS, TRIES, Line
+from drivers.framed.bench.blocking import EEPROM_TIMEOUT_NS, TRIES, BlockingLine
 from drivers.port import NEVER
 
 
@@ -45,7 +45,7 @@ class Scripted:
 def line_of(family, *replies):
     layout = FAMILIES[family][0]
     port = Scripted(*(b"".join(layout.dialect.status(*status) for status in reply) for reply in replies))
-    return Line(port, VirtualPace(), layout), port, layout.register("torque_enable")
+    return BlockingLine(port, VirtualPace(), layout), port, layout.register("torque_enable")
 
 
 @both
@@ -74,7 +74,7 @@ def test_after_silence_as_long_again_is_waited_before_anything_is_asked(family):
     line, port, torque = line_of(family)
     assert line.ask(1, torque) is None
     times = [at_ns for at_ns, _ in port.written]
-    assert [later - earlier for earlier, later in pairwise(times)] == [2 * PATIENCE_NS] * (TRIES - 1)
+    assert [later - earlier for earlier, later in pairwise(times)] == [2 * EEPROM_TIMEOUT_NS] * (TRIES - 1)
 
 
 @both

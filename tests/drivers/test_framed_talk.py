@@ -9,7 +9,7 @@ from drivers.dynamixel.codec import fast_status
 from drivers.errors import PortGoneError
 from drivers.framed import requests
 from drivers.framed.packet import SYNC_READ, Packet
-from drivers.framed.talk import Exchange, Talk
+from drivers.framed.transactions import Exchange, TransactionRunner
 from drivers.inprocess import InProcessPort
 from drivers.port import wire_ns
 
@@ -25,7 +25,7 @@ class Wire:
         self.dialect = FAMILIES[family][0].dialect
         self.said = []
         self.port = InProcessPort(self, BAUD)
-        self.talk = Talk(wrap(self.port), self.dialect, baud=BAUD, timeout_ns=TIMEOUT_NS)
+        self.talk = TransactionRunner(wrap(self.port), self.dialect, baud=BAUD, timeout_ns=TIMEOUT_NS)
         self.answers = []
 
     def connect(self, line):
@@ -46,7 +46,7 @@ class Wire:
     def read(self, *ids, length=2, before=b"", wary=True):
         """An exchange that asks these for the same bytes."""
         request = requests.sync_read(self.dialect, ids, 30, length, SYNC_READ)
-        return Exchange(request, ids, length, before=before, wary=wary)
+        return Exchange(request, ids, length, prefix=before, after_late=wary)
 
     def status(self, bus_id, *data, at_ns):
         """Let a status come in; return when it is whole."""

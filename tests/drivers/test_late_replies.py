@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lateline import CYCLE_NS, EXCHANGE_NS, FAR, FINE, HELD, LOST, MS, Fate, LateLoop, random_sequence
 
 from drivers.aimotor import AiMotorBus
-from drivers.owed import Debt
+from drivers.owed import OwedBytes
 
 LATE_NS = 3 * CYCLE_NS + MS
 """D of the small scope: three cycles, and what a turnaround needs."""
@@ -127,7 +127,7 @@ def test_without_the_debt_a_servo_is_sent_where_another_was():
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["owe", "pay", "wait"]), st.integers(1, 6))))
 def test_a_debt_is_paid_oldest_first_or_expires(steps):
-    debt, lots, now_ns = Debt(), [], 0
+    debt, lots, now_ns = OwedBytes(), [], 0
     for what, number in steps:
         if what == "owe":
             debt.owe(number, now_ns + 10)

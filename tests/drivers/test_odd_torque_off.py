@@ -9,7 +9,7 @@ import pytest
 from tampering import COUNT, Line, Loop, Tamper
 
 from drivers.aimotor import codec
-from drivers.aimotor.readings import Readings
+from drivers.aimotor.readings import AiMotorReadings
 from drivers.servo import ReplyStatus
 from nuc_engine.control.tasks.board import Drive
 from nuc_engine.control.tasks.motor_action import CONFIRMATIONS
@@ -62,7 +62,7 @@ def test_they_are_let_go_of_again_after_they_were_driven():
 @pytest.mark.parametrize("odd_ones", range(1, 7))
 def test_an_odd_answer_of_a_servo_that_answers_as_expected_is_not_believed(odd_ones):
     """However it came to be believed before: one good answer ends the trust."""
-    readings = Readings(1, 1000.0)
+    readings = AiMotorReadings(1, 1000.0)
     for _ in range(odd_ones):
         readings.confirms_passive(0, looks_right=False)
     assert readings.confirms_passive(0, looks_right=True)

@@ -8,17 +8,17 @@ from drivers.framed.servo_state import (
     DROPS,
     MOVES,
     Contact,
+    DriveSettings,
     Health,
     Readiness,
-    Replies,
+    ReplyTiming,
     ServoEvent,
     ServoState,
-    Told,
     Torque,
     step,
 )
 
-STATES = [ServoState(*parts) for parts in product(Readiness, Torque, Contact, Told, Health, Replies)]
+STATES = [ServoState(*parts) for parts in product(Readiness, Torque, Contact, DriveSettings, Health, ReplyTiming)]
 DRIVEN = [state for state in STATES if state.driven]
 E = ServoEvent
 
@@ -77,8 +77,8 @@ def test_a_bound_that_is_lost_is_forgiven_until_it_was_looked_at():
     held = after(ServoState(), E.IDENTIFIED, E.CONFIGURED, E.TORQUE_ON, E.HOLDS)
     told = after(held, E.LEVEL)
     assert (told.settled, told.suspect) == (True, False)
-    assert after(told, E.LOOK).told is Told.NOTHING
-    assert after(held, E.LOOK).told is Told.CHECK
+    assert after(told, E.LOOK).told is DriveSettings.NOTHING
+    assert after(held, E.LOOK).told is DriveSettings.CHECK
     assert after(held, E.LOOK).suspect
     assert after(told, E.LOOK, E.HOLDS) == held
 
@@ -104,8 +104,8 @@ def test_torque_comes_off_first_where_it_was_on_until_it_is_asked_for():
 def test_answers_count_that_come_twice_from_a_time_out_to_the_end_of_the_set_up():
     for event in (E.MISSED, E.SILENT):
         late = after(ServoState(), event, E.SEEN, E.IDENTIFIED)
-        assert late.replies is Replies.LATE
-        assert after(late, E.CONFIGURED).replies is Replies.PROMPT
+        assert late.replies is ReplyTiming.LATE
+        assert after(late, E.CONFIGURED).replies is ReplyTiming.PROMPT
 
 
 @pytest.mark.parametrize("event", E)

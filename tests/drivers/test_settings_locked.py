@@ -7,7 +7,7 @@ from settings_bench import settings_of
 from drivers.clock import VirtualPace
 from drivers.errors import BusError
 from drivers.feetech.family import FAMILY as FEETECH
-from drivers.framed.emulation.memory import Memory
+from drivers.framed.emulation.memory import RegisterMemory
 
 
 def test_the_lock_is_open_only_meanwhile(written):
@@ -24,8 +24,8 @@ def test_the_lock_is_open_only_meanwhile(written):
 
 def test_the_lock_is_closed_again_when_the_value_does_not_take(monkeypatch):
     host = feetech(1)
-    put = Memory.__setitem__
-    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: n == "resolution" or put(self, n, v))
+    put = RegisterMemory.__setitem__
+    monkeypatch.setattr(RegisterMemory, "__setitem__", lambda self, n, v: n == "resolution" or put(self, n, v))
     with pytest.raises(BusError, match="resolution of the servo with id 1 stays 1 where 4 was written"):
         settings_of(FEETECH, host).write("resolution", 4)
     assert host.emulator.servos[0].memory["eprom_lock"] == 1
@@ -33,7 +33,7 @@ def test_the_lock_is_closed_again_when_the_value_does_not_take(monkeypatch):
 
 def test_the_lock_is_closed_when_somebody_presses_ctrl_c(monkeypatch):
     host = feetech(1)
-    put = Memory.__setitem__
+    put = RegisterMemory.__setitem__
 
     def interrupted(self, name, value):
         put(self, name, value)
@@ -41,7 +41,7 @@ def test_the_lock_is_closed_when_somebody_presses_ctrl_c(monkeypatch):
             raise KeyboardInterrupt
 
     settings = settings_of(FEETECH, host)
-    monkeypatch.setattr(Memory, "__setitem__", interrupted)
+    monkeypatch.setattr(RegisterMemory, "__setitem__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         settings.write("position_offset", 7)
     assert host.emulator.servos[0].memory["eprom_lock"] == 1
@@ -50,8 +50,10 @@ def test_the_lock_is_closed_when_somebody_presses_ctrl_c(monkeypatch):
 def test_a_lock_that_can_not_be_closed_is_said_and_what_is_kept_too(monkeypatch):
     host = feetech(1)
     settings = settings_of(FEETECH, host)
-    put = Memory.__setitem__
-    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: (n, v) == ("eprom_lock", 1) or put(self, n, v))
+    put = RegisterMemory.__setitem__
+    monkeypatch.setattr(
+        RegisterMemory, "__setitem__", lambda self, n, v: (n, v) == ("eprom_lock", 1) or put(self, n, v)
+    )
     with pytest.raises(BusError, match="position_offset of id 1 is 7 now, and kept; its eprom_lock may be open still"):
         settings.write("position_offset", 7)
     monkeypatch.undo()
@@ -63,7 +65,7 @@ def test_a_lock_that_can_not_be_closed_is_said_and_what_is_kept_too(monkeypatch)
         if (name, value) == ("resolution", 4):
             host.emulator.unplug(0)
 
-    monkeypatch.setattr(Memory, "__setitem__", die)
+    monkeypatch.setattr(RegisterMemory, "__setitem__", die)
     with pytest.raises(BusError, match=r"whether its resolution is 4 is not known.*eprom_lock may be open still"):
         settings.write("resolution", 4)
 
@@ -72,12 +74,12 @@ def test_a_lock_that_can_not_be_closed_is_said_and_what_is_kept_too(monkeypatch)
 def test_an_id_that_does_not_take_leaves_no_open_lock(monkeypatch, lost):
     host = feetech(1)
     memory = host.emulator.servos[0].memory
-    put = Memory.__setitem__
+    put = RegisterMemory.__setitem__
     keeps = (lost, 9 if lost == "id" else 1)
-    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: (n, v) == keeps or put(self, n, v))
+    monkeypatch.setattr(RegisterMemory, "__setitem__", lambda self, n, v: (n, v) == keeps or put(self, n, v))
     pace = VirtualPace()
     with pytest.raises(BusError) as caught:
-        FEETECH.burn_id(host.port, pace, 1, 9)
+        FEETECH.write_id(host.port, pace, 1, 9)
     if lost == "id":
         assert memory["eprom_lock"] == 1
         assert "may be open" not in str(caught.value)
@@ -87,23 +89,23 @@ def test_an_id_that_does_not_take_leaves_no_open_lock(monkeypatch, lost):
 
 def test_an_id_burnt_in_under_ctrl_c_leaves_no_open_lock(monkeypatch):
     host = feetech(1)
-    put = Memory.__setitem__
+    put = RegisterMemory.__setitem__
 
     def interrupted(self, name, value):
         put(self, name, value)
         if (name, value) == ("id", 9):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Memory, "__setitem__", interrupted)
+    monkeypatch.setattr(RegisterMemory, "__setitem__", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        FEETECH.burn_id(host.port, VirtualPace(), 1, 9)
+        FEETECH.write_id(host.port, VirtualPace(), 1, 9)
     assert host.emulator.servos[0].memory["eprom_lock"] == 1
 
 
 def test_a_rate_that_does_not_take_leaves_no_open_lock(monkeypatch):
     host = feetech(1)
-    put = Memory.__setitem__
-    monkeypatch.setattr(Memory, "__setitem__", lambda self, n, v: n == "baud_rate" or put(self, n, v))
+    put = RegisterMemory.__setitem__
+    monkeypatch.setattr(RegisterMemory, "__setitem__", lambda self, n, v: n == "baud_rate" or put(self, n, v))
     with pytest.raises(BusError, match=r"did not take 500000 bit/s$"):
-        FEETECH.burn_baud(host.port, VirtualPace(), 1, 500_000)
+        FEETECH.write_baud(host.port, VirtualPace(), 1, 500_000)
     assert host.emulator.servos[0].memory["eprom_lock"] == 1

@@ -10,7 +10,7 @@ from drivers.dynamixel.family import FAMILY as DYNAMIXEL
 from drivers.errors import BusError
 from drivers.factory import bus_on_port, parse_line
 from drivers.feetech.family import FAMILY as FEETECH
-from drivers.framed.emulation.memory import Memory
+from drivers.framed.emulation.memory import RegisterMemory
 from drivers.injection import LineFaults
 from drivers.servo import ServoAddress
 
@@ -182,14 +182,14 @@ def test_what_is_read_back_decides_not_the_answer(family, build, table):
 def test_one_that_falls_silent_is_not_said_to_be_set(family, build, table, monkeypatch):
     host = build(1)
     settings = settings_of(family, host)
-    put = Memory.__setitem__
+    put = RegisterMemory.__setitem__
 
     def die(self, name, value):
         put(self, name, value)
         if (name, value) == ("min_position", 3):
             host.emulator.unplug(0)
 
-    monkeypatch.setattr(Memory, "__setitem__", die)
+    monkeypatch.setattr(RegisterMemory, "__setitem__", die)
     with pytest.raises(BusError, match="whether its min_position is 3 is not known"):
         settings.write("min_position", 3)
 

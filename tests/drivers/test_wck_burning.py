@@ -1,4 +1,4 @@
-"""Ids and rates burnt into wCKs, and what is not written to."""
+"""Ids and rates stored in wCKs, and what is not written to."""
 
 import numpy as np
 import pytest
@@ -42,16 +42,16 @@ class Bench:
         self.pace.wait(self.pace.now_ns + 10_000_000, ())
         return len(port.read(self.pace.now_ns)) == 2
 
-    def burn_id(self, bus_id, new_id):
-        FAMILY.burn_id(self.port, self.pace, bus_id, new_id)
+    def write_id(self, bus_id, new_id):
+        FAMILY.write_id(self.port, self.pace, bus_id, new_id)
 
-    def burn_baud(self, bus_id, baud):
-        FAMILY.burn_baud(self.port, self.pace, bus_id, baud)
+    def write_baud(self, bus_id, baud):
+        FAMILY.write_baud(self.port, self.pace, bus_id, baud)
 
 
 def test_an_id_is_burnt_in_and_verified():
     bench = Bench(0, 5)
-    bench.burn_id(5, 9)
+    bench.write_id(5, 9)
     assert [bench.there(bus_id) for bus_id in (0, 5, 9)] == [True, False, True]
     assert bench.port.set_frames() == [bytes.fromhex("FF E5 0C 09 09 69")]
     assert bench.port.filenos() == ()
@@ -59,7 +59,7 @@ def test_an_id_is_burnt_in_and_verified():
 
 def test_a_rate_is_burnt_in_and_the_servo_is_found_at_it():
     bench = Bench(3)
-    bench.burn_baud(3, 115_200)
+    bench.write_baud(3, 115_200)
     assert bench.port.set_frames() == [bytes.fromhex("FF E3 08 07 07 6B")]
     assert not bench.there(3)
     bench.emulator.baud = 115_200
@@ -69,7 +69,7 @@ def test_a_rate_is_burnt_in_and_the_servo_is_found_at_it():
 @pytest.mark.parametrize("model", ["701", "1001", ""])
 def test_nothing_is_written_to_an_ai_motor(model):
     bench = Bench(0, model=model)
-    for burn in (lambda: bench.burn_id(0, 4), lambda: bench.burn_baud(0, 115_200)):
+    for burn in (lambda: bench.write_id(0, 4), lambda: bench.write_baud(0, 115_200)):
         with pytest.raises(BusError, match=r"not established.*0A probably sets the id.*nothing was written"):
             burn()
     assert bench.port.set_frames() == []
@@ -88,13 +88,13 @@ def test_two_bytes_that_are_no_ten_bit_position_are_no_wck():
 
     port = Tapped(Parrot(), 57_600)
     with pytest.raises(BusError, match="does not show to be a wCK"):
-        FAMILY.burn_id(port, VirtualPace(), 0, 1)
+        FAMILY.write_id(port, VirtualPace(), 0, 1)
     assert port.set_frames() == []
 
 
 def test_who_is_not_there_is_not_written_to():
     bench = Bench(0)
-    for burn in (lambda: bench.burn_id(4, 5), lambda: bench.burn_baud(4, 115_200)):
+    for burn in (lambda: bench.write_id(4, 5), lambda: bench.write_baud(4, 115_200)):
         with pytest.raises(BusError, match="id 4 does not answer"):
             burn()
     assert bench.port.set_frames() == []
@@ -104,16 +104,16 @@ def test_who_is_not_there_is_not_written_to():
 def test_ids_out_of_range_are_refused(new_id):
     bench = Bench(0)
     with pytest.raises(FrameError, match="expected 0 to 30"):
-        bench.burn_id(0, new_id)
+        bench.write_id(0, new_id)
     assert bench.port.written == []
 
 
 def test_the_same_id_and_a_rate_that_is_none_are_refused():
     bench = Bench(0)
     with pytest.raises(BusError, match="expected another id"):
-        bench.burn_id(0, 0)
+        bench.write_id(0, 0)
     with pytest.raises(FrameError, match="has no code"):
-        bench.burn_baud(0, 1_000_000)
+        bench.write_baud(0, 1_000_000)
     assert bench.port.written == []
 
 
@@ -141,18 +141,18 @@ def deaf(answer):
 @pytest.mark.parametrize("answer", [b"", b"\x04\x04"])
 def test_a_servo_that_does_not_do_it_is_found_out_whatever_it_says(answer):
     with pytest.raises(BusError, match="still answers to the old one"):
-        deaf(answer).burn_id(0, 4)
+        deaf(answer).write_id(0, 4)
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x07\x07"])
 def test_a_servo_that_keeps_its_rate_is_found_out(answer):
     with pytest.raises(BusError, match="still answers at the old rate"):
-        deaf(answer).burn_baud(0, 115_200)
+        deaf(answer).write_baud(0, 115_200)
 
 
 def test_a_servo_that_says_something_else_was_set_is_believed():
     with pytest.raises(BusError, match="set to 4 and 4, but the servo answered 5 and 5"):
-        deaf(b"\x05\x05").burn_id(0, 4)
+        deaf(b"\x05\x05").write_id(0, 4)
 
 
 def test_a_servo_that_is_gone_afterwards_is_missed():
@@ -171,7 +171,7 @@ def test_a_servo_that_is_gone_afterwards_is_missed():
 
     bench.port = Tapped(Dying(), bench.emulator.baud)
     with pytest.raises(BusError, match="answers to neither"):
-        bench.burn_id(0, 4)
+        bench.write_id(0, 4)
 
 
 def test_two_servos_with_the_old_id_of_which_one_was_deaf():
@@ -191,7 +191,7 @@ def test_two_servos_with_the_old_id_of_which_one_was_deaf():
     servos = [ServoAddress(0, "a", "wCK-1108"), ServoAddress(0, "b", "wCK-1108")]
     bench.port = Tapped(Half(servos, ScriptedPlant(2)), 57_600)
     with pytest.raises(BusError, match="there may be two servos that had id 0"):
-        bench.burn_id(0, 4)
+        bench.write_id(0, 4)
 
 
 def test_a_line_that_loses_some_is_asked_again_but_told_once():
@@ -200,7 +200,7 @@ def test_a_line_that_loses_some_is_asked_again_but_told_once():
     for _ in range(20):
         bench = Bench(0, faults=faults)
         try:
-            bench.burn_id(0, 4)
+            bench.write_id(0, 4)
         except BusError:
             pass
         else:

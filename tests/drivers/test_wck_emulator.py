@@ -11,7 +11,7 @@ from drivers.aimotor import codec
 from drivers.aimotor.answers import decode_10bit, decode_set
 from drivers.aimotor.codec import encode_set
 from drivers.aimotor.emulation.emulator import AiMotorEmulator
-from drivers.aimotor.emulation.memory import OVERLOAD_AFTER_NS, Memory
+from drivers.aimotor.emulation.memory import OVERLOAD_AFTER_NS, AiMotorMemory
 from drivers.aimotor.models import MODELS
 from drivers.aimotor.table import BAUD_SET, ID_SET, SET_COMMANDS, TICK_DEG, Family, overload_a
 from drivers.errors import BusError
@@ -248,10 +248,10 @@ def test_an_ai_motor_obeys_none_of_it(model):
 
 
 def test_an_ai_motors_registers_stay_as_delivered():
-    memory = Memory("701", 57_600)
+    memory = AiMotorMemory("701", 57_600)
     assert memory.obey(0x09, 20, 30) is None
     assert (memory["P"], memory["D"], memory.as_delivered) == (10, 35, True)
-    assert not Memory("wCK-1108", 57_600).as_delivered
+    assert not AiMotorMemory("wCK-1108", 57_600).as_delivered
 
 
 def test_servos_without_a_model_are_wcks_where_that_is_said():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_wck_emulator import SOON, WCK, Line
 
 from drivers.aimotor import codec
-from drivers.aimotor.emulation.memory import OVERLOAD_AFTER_NS, Memory
+from drivers.aimotor.emulation.memory import OVERLOAD_AFTER_NS, AiMotorMemory
 from drivers.aimotor.models import ANY_WCK
 from drivers.aimotor.table import TICK_A, TICK_DEG, overload_a
 from drivers.errors import BusError
@@ -92,7 +92,7 @@ def test_a_servo_whose_meter_is_stuck_still_trips_at_its_real_load():
 
 
 def test_the_load_a_wck_is_delivered_to_stand_is_800_ma_for_half_a_second():
-    assert Memory("wCK-1413", 57_600).limit_a == pytest.approx(0.8)
+    assert AiMotorMemory("wCK-1413", 57_600).limit_a == pytest.approx(0.8)
     for over, tripped in ((-0.01, False), (0.01, True)):
         line = Line()
         line.plant.currents[0] = 0.8 + over
@@ -143,9 +143,9 @@ def test_ids_above_30_are_for_servos_that_know_ten_bits():
 
 
 def test_a_wck_does_not_move_as_an_ai_motor_does_even_when_nothing_was_set_in_it():
-    assert not Memory(ANY_WCK, 57_600).as_delivered
+    assert not AiMotorMemory(ANY_WCK, 57_600).as_delivered
     for model in ("701", "1001"):
-        assert Memory(model, 57_600).as_delivered
+        assert AiMotorMemory(model, 57_600).as_delivered
 
 
 @pytest.mark.parametrize(("count", "read"), [(-5, 0), (0, 0), (254, 254), (255, 255), (256, 255)])

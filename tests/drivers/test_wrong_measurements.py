@@ -13,8 +13,8 @@ from tampering import BYTE_NS, COUNT, START, GoalLine, Loop, Tamper
 
 from drivers.aimotor import AiMotorBus
 from drivers.aimotor.answers import encode_10bit
-from drivers.aimotor.forms import Kind
-from drivers.aimotor.readings import OVERSPEED, Readings
+from drivers.aimotor.forms import AnswerKind
+from drivers.aimotor.readings import OVERSPEED, AiMotorReadings
 from drivers.servo import ReplyStatus
 
 OK, IMPLAUSIBLE = ReplyStatus.OK, ReplyStatus.IMPLAUSIBLE
@@ -154,7 +154,7 @@ def test_no_wrong_measurement_drives_a_motor(form, script):
 # --- what it would be without each of the checks: the same judge finds it out ----------------------------------------
 
 
-class Gullible(Readings):
+class Gullible(AiMotorReadings):
     """Believes any position."""
 
     __slots__ = ()
@@ -163,7 +163,7 @@ class Gullible(Readings):
         return True
 
 
-class Easily(Readings):
+class Easily(AiMotorReadings):
     """Believes what is said twice."""
 
     __slots__ = ()
@@ -199,7 +199,9 @@ class Hasty(AiMotorBus):
     __slots__ = ()
 
     def _judge_step(self, step, heard, at_ns):
-        return super()._judge_step(step._replace(kind=Kind.POSITION) if step.kind is Kind.MOVE else step, heard, at_ns)
+        return super()._judge_step(
+            step._replace(kind=AnswerKind.POSITION) if step.kind is AnswerKind.MOVE else step, heard, at_ns
+        )
 
 
 BROKEN = {
@@ -275,7 +277,7 @@ def test_what_is_beyond_the_window_is_refused_as_long_as_the_shaft_can_not_have_
 
 
 def test_a_first_reply_gives_way_to_two_that_agree_and_no_other_does():
-    readings = Readings(1, 600 / 0.654)
+    readings = AiMotorReadings(1, 600 / 0.654)
     readings.begin()
     assert readings.take(0, 10, 30, 1 * MS)
     assert not readings.take(0, 10, 200, 6 * MS)
@@ -295,7 +297,7 @@ def test_a_first_reply_gives_way_to_two_that_agree_and_no_other_does():
 @pytest.mark.parametrize(("speed", "believed"), [(590, 0), (700, 1), (890, 1), (1400, 4)])
 def test_a_shaft_may_be_half_as_fast_again_when_two_replies_say_so(speed, believed):
     """Which of the replies of a shaft that turns so fast (deg/s) for three cycles is the first to be believed."""
-    readings = Readings(1, 600 / 0.654)
+    readings = AiMotorReadings(1, 600 / 0.654)
     ticks = [100, *(100 + round(speed / 0.654 * 0.02 * n) for n in (1, 2, 3, 3, 3))]
     for n in range(3):
         readings.take(0, 10, 100, (20 * n + 20) * MS)
@@ -304,7 +306,7 @@ def test_a_shaft_may_be_half_as_fast_again_when_two_replies_say_so(speed, believ
 
 
 def test_a_first_reply_that_was_taken_back_was_none():
-    readings = Readings(1, 600 / 0.654)
+    readings = AiMotorReadings(1, 600 / 0.654)
     readings.begin()
     assert readings.take(0, 10, 30, 1 * MS)
     readings.take_back(0)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from drivers.aimotor.codec import encode_break, encode_passive, encode_position, encode_read, encode_sync, encode_wheel
 from drivers.port import wire_ns
-from nuc_engine.emulation.bytelog import Beyond, commands_beyond, last_drive_ns, read, torque_off_ns
+from nuc_engine.emulation.bytelog import LimitExceeded, commands_beyond, last_drive_ns, read, torque_off_ns
 from nuc_engine.emulation.errors import ByteLogError
-from nuc_engine.emulation.rawlog import HEADER, RECORD, Event, Kind, LogHeader, RawLog, read_header, read_records
+from nuc_engine.emulation.rawlog import HEADER, RECORD, LogHeader, RawEvent, RawKind, RawLog, read_header, read_records
 from tests.emulation.world import MS, US, bench
 
 AT = 20 * MS
@@ -81,13 +81,13 @@ def test_events_stand_between_the_bytes(path):
     raw = RawLog(path, LEG)
     b = bench(0, log=raw)
     b.run_until(50 * MS)
-    b.loop.event(Event.SERVO_UNPLUGGED, 1)
+    b.loop.event(RawEvent.SERVO_UNPLUGGED, 1)
     b.run_until(60 * MS)
-    b.loop.event(Event.PLUGGED)
+    b.loop.event(RawEvent.PLUGGED)
     raw.close()
     log = read(path)
-    assert [(h.event, h.number) for h in log.events] == [(Event.SERVO_UNPLUGGED, 1), (Event.PLUGGED, 0)]
-    assert log.when(Event.PLUGGED) == [pytest.approx(60 * MS, abs=4 * MS)]
+    assert [(h.event, h.number) for h in log.events] == [(RawEvent.SERVO_UNPLUGGED, 1), (RawEvent.PLUGGED, 0)]
+    assert log.when(RawEvent.PLUGGED) == [pytest.approx(60 * MS, abs=4 * MS)]
 
 
 def test_what_happened_is_in_the_file_before_the_next_exchange(path):
@@ -124,12 +124,12 @@ def test_another_version_is_refused(path):
 
 
 RECORDS = st.tuples(
-    st.sampled_from(list(Kind)),
+    st.sampled_from(list(RawKind)),
     st.integers(0, 2**32 - 1),
     st.integers(-(2**63), 2**63 - 1),
     st.integers(-(2**63), 2**63 - 1),
     st.binary(max_size=8),
-    st.sampled_from(list(Event)),
+    st.sampled_from(list(RawEvent)),
 )
 
 
@@ -151,7 +151,7 @@ def test_records_come_back_as_they_were(tmp_path_factory, records):
 def test_records_that_nobody_flushes_are_kept_too(path):
     log = RawLog(path, LEG)
     for number in range(1300):
-        log.put(Kind.HOST, number, 0, 0, b"x")
+        log.put(RawKind.HOST, number, 0, 0, b"x")
     log.close()
     assert [record.link for record in read_records(path.read_bytes())] == list(range(1300))
 
@@ -180,7 +180,7 @@ def test_a_full_disk_loses_only_what_there_was_no_room_for_and_counts_it(path, d
     log = RawLog(path, LEG)
     for number in range(2000):
         disk.full = 100 <= number < 1500
-        log.put(Kind.HOST, number, 0, 0, b"x")
+        log.put(RawKind.HOST, number, 0, 0, b"x")
         log.flush()
     log.close()
     links = [record.link for record in read_records(path.read_bytes())]
@@ -238,7 +238,7 @@ def test_break_takes_the_torque_off_all_and_sync_drives_the_first(path):
     log, _ = logged(path, [(AT, encode_break()), (AT + 5 * MS, encode_sync(2, [50]))])
     assert torque_off_ns(log)[0] is None
     assert torque_off_ns(log)[1] is not None
-    assert commands_beyond(log, {0: 300}) == [Beyond(log.frames[1].end_ns, 0, 50, -1)]
+    assert commands_beyond(log, {0: 300}) == [LimitExceeded(log.frames[1].end_ns, 0, 50, -1)]
 
 
 def test_a_goal_is_measured_against_the_last_reply_the_host_had(path):

@@ -13,7 +13,7 @@ from nuc_engine.cli.bout import emulate
 from nuc_engine.emulation import process
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg, LegSpec
-from nuc_engine.emulation.process import EmulatorProcess, Places
+from nuc_engine.emulation.process import EmulatorPaths, EmulatorProcess
 from nuc_engine.realtime import RealtimePolicy, acquire
 from nuc_engine.recording.growing import GrowingFile
 from tests.cli.conftest import CONFIGS
@@ -61,7 +61,7 @@ def test_what_can_not_be_served_is_a_line_and_leaves_nothing_behind(tmp_path, mo
 
 
 def make(tmp_path, world, **options):
-    places = Places(tmp_path / "leg", tmp_path / "leg.bytes", tmp_path / "control", options.pop("record", None))
+    places = EmulatorPaths(tmp_path / "leg", tmp_path / "leg.bytes", tmp_path / "control", options.pop("record", None))
     spec = LegSpec(ROACH, **options)
     return EmulatorProcess(Leg(spec), places, world.now, world.wait)
 
@@ -112,7 +112,7 @@ def test_the_same_seed_is_the_same_leg(tmp_path):
 def test_it_tells_how_the_last_second_was(tmp_path):
     world = World()
     sights = []
-    places = Places(tmp_path / "leg")
+    places = EmulatorPaths(tmp_path / "leg")
     with EmulatorProcess(
         Leg(LegSpec(ROACH, plant="loopback")), places, world.now, world.wait, sights.append
     ) as process:

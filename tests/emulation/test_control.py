@@ -14,13 +14,13 @@ from drivers.port import wire_ns
 from nuc_engine.emulation import control
 from nuc_engine.emulation.bytelog import read
 from nuc_engine.emulation.client import EmulatorClient
-from nuc_engine.emulation.commands import Commands
+from nuc_engine.emulation.commands import EmulatorCommands
 from nuc_engine.emulation.control import ControlSocket
 from nuc_engine.emulation.errors import ControlError, EmulationError
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.loop import EmulatorLoop
-from nuc_engine.emulation.rawlog import Event, LogHeader, RawLog
-from nuc_engine.emulation.terminal import Terminal
+from nuc_engine.emulation.pseudo_terminal import PseudoTerminal
+from nuc_engine.emulation.rawlog import LogHeader, RawEvent, RawLog
 from tests.cli.conftest import CONFIGS
 from tests.emulation.world import MS, World
 
@@ -63,7 +63,7 @@ def connected(path):
 
 def tell(path, command):
     with connected(path) as client:
-        return client.tell(command)
+        return client.request(command)
 
 
 @pytest.fixture
@@ -73,10 +73,10 @@ def path(tmp_path):
 
 def test_commands_are_answered_one_line_each(path):
     with served(path), connected(path) as client:
-        assert client.tell("hello", n=1) == {"said": {"command": "hello", "n": 1}}
-        assert client.tell("again") == {"said": {"command": "again"}}
+        assert client.request("hello", n=1) == {"said": {"command": "hello", "n": 1}}
+        assert client.request("again") == {"said": {"command": "again"}}
         with pytest.raises(ControlError, match=r"this is wrong"):
-            client.tell("hello", wrong=True)
+            client.request("hello", wrong=True)
         assert tell(path, "from another") == {"said": {"command": "from another"}}
     assert not path.exists()
 
@@ -135,11 +135,11 @@ def test_half_a_line_waits_for_the_other_half(path):
 def test_more_clients_than_there_is_room_for_are_turned_away(path, monkeypatch):
     monkeypatch.setattr(control, "_MOST_CLIENTS", 2)
     with served(path), connected(path) as first, connected(path) as second:
-        assert first.tell("a")
-        assert second.tell("b")
+        assert first.request("a")
+        assert second.request("b")
         with pytest.raises(ControlError, match=r"ended before|no answer"):
             tell(path, "c")
-        assert first.tell("d")
+        assert first.request("d")
 
 
 def test_a_socket_left_behind_is_replaced_but_nothing_else(path):
@@ -167,14 +167,14 @@ class Emulation:
         self.leg = Leg(LegSpec(config=str(CONFIGS / "lin_roach"), plant="loopback", **options))
         self.leg.begin(0)
         self.world = World()
-        self.terminal = Terminal(tmp_path / "leg")
+        self.terminal = PseudoTerminal(tmp_path / "leg")
         self.path = tmp_path / "leg.bytes"
         self.log = RawLog(self.path, LogHeader("leg", self.leg.baud, 0, tuple(s.bus_id for s in self.leg.servos)))
         self.loop = EmulatorLoop(
             self.leg.end, self.leg.plant, self.world, self.leg.line, baud=self.leg.baud, start_ns=0,
-            now=self.world.now, wait=self.world.wait, ear=self.leg.family.ear(), log=self.log,
+            now=self.world.now, wait=self.world.wait, ear=self.leg.family.sniffer(), log=self.log,
         )  # fmt: skip
-        self.commands = Commands(self.leg, self.loop, self.terminal, self.world.now)
+        self.commands = EmulatorCommands(self.leg, self.loop, self.terminal, self.world.now)
 
     def tell(self, name, **parameters):
         return self.commands.obey({"command": name, **parameters})
@@ -212,7 +212,7 @@ def test_a_servo_unplugged_is_silent_and_passive_when_it_is_back(leg):
     leg.tell("plug", servo=2)
     assert leg.ask(encode_read(2)) == MIDDLE
     assert leg.tell("status")["servos"][2]["driven"] == -1
-    assert leg.events() == [(Event.SERVO_UNPLUGGED, 2), (Event.SERVO_PLUGGED, 2)]
+    assert leg.events() == [(RawEvent.SERVO_UNPLUGGED, 2), (RawEvent.SERVO_PLUGGED, 2)]
 
 
 def test_a_stuck_servo_reports_what_it_did_while_it_moves(leg):
@@ -228,7 +228,7 @@ def test_the_adapter_can_be_unplugged(leg):
     assert leg.tell("status")["terminal"] is None
     leg.tell("unplug")
     assert leg.tell("plug")["terminal"] == leg.tell("status")["terminal"] == leg.terminal.name
-    assert leg.events() == [(Event.UNPLUGGED, 0), (Event.PLUGGED, 0)]
+    assert leg.events() == [(RawEvent.UNPLUGGED, 0), (RawEvent.PLUGGED, 0)]
 
 
 def test_line_faults_come_and_go(leg):
@@ -247,7 +247,7 @@ def test_the_supply_lost_and_back_leaves_servos_limp(leg):
     leg.tell("supply", on=True)
     assert leg.ask(encode_read(1)) != b""
     assert [servo["driven"] for servo in leg.tell("status")["servos"]] == [-1] * 4
-    assert leg.events() == [(Event.SUPPLY_OFF, 0), (Event.SUPPLY_ON, 0)]
+    assert leg.events() == [(RawEvent.SUPPLY_OFF, 0), (RawEvent.SUPPLY_ON, 0)]
 
 
 def test_a_servo_whose_supply_dips_is_limp_and_answers(leg):
@@ -255,7 +255,7 @@ def test_a_servo_whose_supply_dips_is_limp_and_answers(leg):
     leg.tell("brown_out", servo=1)
     assert [servo["driven"] for servo in leg.tell("status")["servos"]] == [-1] * 4
     assert leg.ask(encode_read(1)) != b""
-    assert leg.events() == [(Event.BROWNED_OUT, 1)]
+    assert leg.events() == [(RawEvent.BROWNED_OUT, 1)]
 
 
 def test_a_babbling_servo_fills_the_line_until_it_is_silent(leg):
@@ -268,7 +268,7 @@ def test_a_babbling_servo_fills_the_line_until_it_is_silent(leg):
     leg.ask(encode_read(0))
     assert leg.ask(encode_read(0)) == MIDDLE
     assert leg.tell("status")["collisions"] > 0
-    assert leg.events() == [(Event.BABBLING, 3), (Event.SILENT, 3)]
+    assert leg.events() == [(RawEvent.BABBLING, 3), (RawEvent.SILENT, 3)]
     assert read(leg.path).unasked >= said
     assert read(leg.path).frames[0].reply == b""
 
@@ -298,7 +298,7 @@ def test_servos_trip_above_the_current_that_was_set(leg):
     leg.ask(encode_position(0, 4, 200))
     assert leg.tell("status")["servos"][0]["driven"] == -1
     leg.tell("overload", limit_a=None)
-    assert leg.events() == [(Event.OVERLOAD_SET, 0)] * 2
+    assert leg.events() == [(RawEvent.OVERLOAD_SET, 0)] * 2
 
 
 def test_what_the_line_did_is_counted(leg):
@@ -317,7 +317,7 @@ def test_a_stall_is_noted(leg):
     leg.tell("stall", ms=30)
     assert leg.ask(encode_read(0)) == b""
     assert leg.ask(encode_read(0)) == MIDDLE * 2
-    assert leg.events() == [(Event.STALLED, 30)]
+    assert leg.events() == [(RawEvent.STALLED, 30)]
 
 
 def test_quit_ends_the_loop(leg):
@@ -399,12 +399,12 @@ class Hands:
         self.leg.begin(0)
         self.world = World()
         self.log = RawLog(tmp_path / "leg.bytes", LogHeader("leg", 57_600, 0, (0, 1, 2, 3)))
-        self.terminal = Terminal(tmp_path / "leg")
+        self.terminal = PseudoTerminal(tmp_path / "leg")
         loop = EmulatorLoop(
             self.leg.emulator, self.leg.plant, self.world, self.leg.line, baud=57_600, start_ns=0,
             now=self.world.now, wait=self.world.wait, log=self.log,
         )  # fmt: skip
-        self.commands = Commands(self.leg, loop, self.terminal, self.world.now)
+        self.commands = EmulatorCommands(self.leg, loop, self.terminal, self.world.now)
 
     def tell(self, name, **parameters):
         return self.commands.obey({"command": name, **parameters})
@@ -432,7 +432,7 @@ def test_a_kick_without_force_is_drawn_and_answered(hands, tmp_path):
     given = hands.tell("kick", force_n=[1, 0, 0], duration_ms=20)
     assert (given["force_n"], given["duration_ns"]) == ([1.0, 0.0, 0.0], 20 * MS)
     hands.log.flush()
-    assert [happening.event for happening in read(tmp_path / "leg.bytes").events] == [Event.KICKED] * 3
+    assert [happening.event for happening in read(tmp_path / "leg.bytes").events] == [RawEvent.KICKED] * 3
 
 
 def test_a_leg_is_loaded_taken_apart_and_put_together_by_command(hands, tmp_path):
@@ -445,7 +445,7 @@ def test_a_leg_is_loaded_taken_apart_and_put_together_by_command(hands, tmp_path
     assert hands.records_until(5)[-1][4] == pytest.approx(standing, abs=0.5)
     hands.log.flush()
     happened = [happening.event for happening in read(tmp_path / "leg.bytes").events]
-    assert happened == [Event.LOADED, Event.TAKEN_APART, Event.PUT_TOGETHER]
+    assert happened == [RawEvent.LOADED, RawEvent.TAKEN_APART, RawEvent.PUT_TOGETHER]
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ from drivers.servo import ReplyStatus
 from drivers.url import LineSpec
 from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.emulation.bytelog import ByteLog, commands_beyond, last_drive_ns, read, torque_off_ns
-from nuc_engine.emulation.commands import Commands
+from nuc_engine.emulation.commands import EmulatorCommands
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.loop import EmulatorLoop
-from nuc_engine.emulation.process import EmulatorProcess, Places
-from nuc_engine.emulation.rawlog import Event, Kind, LogHeader, RawLog, read_records
-from nuc_engine.emulation.terminal import Terminal
+from nuc_engine.emulation.process import EmulatorPaths, EmulatorProcess
+from nuc_engine.emulation.pseudo_terminal import PseudoTerminal
+from nuc_engine.emulation.rawlog import LogHeader, RawEvent, RawKind, RawLog, read_records
 from tests.cli.conftest import CONFIGS
 from tests.emulation.world import MS, World
 
@@ -95,10 +95,10 @@ class Process:
         self.log = RawLog(self.path, LogHeader("leg", self.leg.baud, self.leg.start_ns, ids, family))
         self.loop = EmulatorLoop(
             self.leg.end, self.leg.plant, self.world, self.leg.line, baud=self.leg.baud, start_ns=self.leg.start_ns,
-            now=self.world.now, wait=self.world.wait, ear=self.leg.family.ear(), log=self.log,
+            now=self.world.now, wait=self.world.wait, ear=self.leg.family.sniffer(), log=self.log,
         )  # fmt: skip
-        self.terminal = Terminal(folder / family)
-        self.commands = Commands(self.leg, self.loop, self.terminal, self.world.now)
+        self.terminal = PseudoTerminal(folder / family)
+        self.commands = EmulatorCommands(self.leg, self.loop, self.terminal, self.world.now)
         self.host = Host(self.world, self.loop)
         own = {name: value for name, value in options.items() if name in self.leg.family.line_options}
         spec = LineSpec(family, "", self.leg.baud, own)
@@ -210,8 +210,8 @@ def test_commands_reach_servos_of_every_family(process: Process) -> None:
     assert process.bus.status != OK
     tell("faults")
     process.settle()
-    events = [Event.SERVO_UNPLUGGED, Event.SERVO_PLUGGED, Event.BROWNED_OUT, Event.TRIPPED]
-    events += [Event.SUPPLY_OFF, Event.SUPPLY_ON, Event.FAULTS_SET, Event.FAULTS_SET]
+    events = [RawEvent.SERVO_UNPLUGGED, RawEvent.SERVO_PLUGGED, RawEvent.BROWNED_OUT, RawEvent.TRIPPED]
+    events += [RawEvent.SUPPLY_OFF, RawEvent.SUPPLY_ON, RawEvent.FAULTS_SET, RawEvent.FAULTS_SET]
     assert [happening.event for happening in process.read_log().events] == events
     assert process.commands.status()["injected"]["drop"] > 0
 
@@ -224,7 +224,7 @@ def test_a_line_that_echoes_is_one_on_both_ends(tmp_path: Path, configs: dict[st
     assert process.bus.status == OK
     log = process.read_log()
     assert process.bus.stray_bytes == 0
-    sent = sum(len(record.data) for record in read_records(process.path.read_bytes()) if record.kind is Kind.HOST)
+    sent = sum(len(record.data) for record in read_records(process.path.read_bytes()) if record.kind is RawKind.HOST)
     assert log.echoed == sent > 0
     assert log.unasked == 0
     assert process.commands.status()["echo_collisions"] == 0
@@ -309,7 +309,7 @@ def test_the_buses_of_one_leg_may_be_of_different_families(tmp_path: Path) -> No
 def test_the_whole_process_hears_where_requests_end(tmp_path: Path) -> None:
     world = World(now_ns=20 * MS)
     spec = LegSpec(ROACH, options={"baud": 460_800.0}, plant="loopback")
-    with EmulatorProcess(Leg(spec), Places(tmp_path / "leg"), world.now, world.wait) as process:
+    with EmulatorProcess(Leg(spec), EmulatorPaths(tmp_path / "leg"), world.now, world.wait) as process:
         process.loop._tty = world
         world.script = [(30 * MS, encode_read(0) + encode_read(1) + encode_read(2))]
         while world.now_ns < 40 * MS:

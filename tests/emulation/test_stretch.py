@@ -1,14 +1,14 @@
 """How late things were."""
 
-from nuc_engine.emulation.stretch import KEPT, Lateness
+from nuc_engine.emulation.delays import KEPT, DelayStatistics
 
 
 def test_nothing_noted_is_nothing_late():
-    assert Lateness(100).summary() == {"count": 0, "late": 0, "p50_us": 0.0, "p99_us": 0.0, "max_us": 0.0}
+    assert DelayStatistics(100).summary() == {"count": 0, "late": 0, "p50_us": 0.0, "p99_us": 0.0, "max_us": 0.0}
 
 
 def test_the_quantiles_are_of_the_last_the_rest_is_of_all():
-    lateness = Lateness(100_000)
+    lateness = DelayStatistics(100_000)
     lateness.note(5_000_000)
     for delay in range(KEPT):
         lateness.note(delay)
@@ -17,7 +17,7 @@ def test_the_quantiles_are_of_the_last_the_rest_is_of_all():
 
 
 def test_few_are_not_mixed_with_none():
-    lateness = Lateness(10)
+    lateness = DelayStatistics(10)
     lateness.note(10)
     lateness.note(11)
     assert lateness.quantiles_ns(0.0, 0.99) == (10, 11)

@@ -8,7 +8,7 @@ import termios
 import pytest
 
 from nuc_engine.emulation.errors import EmulationError
-from nuc_engine.emulation.terminal import Terminal
+from nuc_engine.emulation.pseudo_terminal import PseudoTerminal
 from tests.limits import LIMIT_S
 
 
@@ -19,7 +19,7 @@ def link(tmp_path):
 
 @pytest.fixture
 def terminal(link):
-    terminal = Terminal(link)
+    terminal = PseudoTerminal(link)
     yield terminal
     terminal.unplug()
 
@@ -98,14 +98,14 @@ def test_plugged_again_it_has_the_same_name(terminal, link, opened):
 
 def test_a_name_left_behind_is_taken_over(link):
     link.symlink_to("/dev/pts/4711")
-    terminal = Terminal(link)
+    terminal = PseudoTerminal(link)
     assert os.readlink(link) == terminal.name
     terminal.unplug()
     assert list(link.parent.iterdir()) == []
 
 
 def test_a_name_that_another_took_over_is_left_alone(terminal, link):
-    other = Terminal(link)
+    other = PseudoTerminal(link)
     terminal.unplug()
     assert os.readlink(link) == other.name
     other.unplug()
@@ -118,13 +118,13 @@ def test_what_is_no_terminal_is_never_replaced(link, make):
     make(link)
     before = os.lstat(link)
     with pytest.raises(EmulationError, match="choose another name"):
-        Terminal(link)
+        PseudoTerminal(link)
     assert os.lstat(link) == before
 
 
 def test_a_folder_that_is_not_there_is_a_message(tmp_path):
     with pytest.raises(EmulationError, match="folder must exist"):
-        Terminal(tmp_path / "no" / "leg")
+        PseudoTerminal(tmp_path / "no" / "leg")
 
 
 def is_exclusive(descriptor):

@@ -137,6 +137,6 @@ def bench(
     emulator.connect(line)
     loop = EmulatorLoop(
         emulator, plant, world, line, baud=baud, start_ns=start_ns, now=world.now, wait=world.wait,
-        ear=FAMILY.ear(), log=log,
+        ear=FAMILY.sniffer(), log=log,
     )  # fmt: skip
     return Bench(world, plant, loop, emulator)

@@ -8,7 +8,7 @@ from typing import Any
 
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.changes import Changeset, Controlled
 from nuc_engine.model.plan import (
@@ -179,7 +179,7 @@ class Trace:
     def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
         """What the bus was told, it keeps itself."""
 
-    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
+    def motor(self, now_ns: int, board: Board, replies: ExchangeReplies) -> None:
         self.rows.append((now_ns, "motor", tuple(board.sent_raw)))
 
     def sensors(self, now_ns: int, store: Any) -> None:

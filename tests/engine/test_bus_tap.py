@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nuc_engine.control.bus_tap import BusTap, Replies
+from nuc_engine.control.bus_tap import BusTap, ExchangeReplies
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.tasks.board import Board
 from tests.engine.models import ScriptedBus, Trace, one_joint
@@ -16,7 +16,7 @@ class Told(Trace):
     def started(self, now_ns: int, level: int, goals: Any) -> None:
         self.rows.append((now_ns, "started", (level, tuple(goals))))
 
-    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
+    def motor(self, now_ns: int, board: Board, replies: ExchangeReplies) -> None:
         self.rows.append((now_ns, "given", tuple(map(tuple, replies))))
 
 

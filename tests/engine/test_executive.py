@@ -12,7 +12,7 @@ import pytest
 
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import EngineFault
-from nuc_engine.model.changes import Changeset, Request, ScriptRefused, Write, prepare
+from nuc_engine.model.changes import Changeset, DataRequest, ScriptRefused, Write, prepare
 from nuc_engine.model.planning import stored_values
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from tests.engine.models import ScriptedBus, Trace, one_joint
@@ -107,7 +107,7 @@ def test_a_period_given_at_the_start_does_not_delay_the_first_run():
 def test_tasks_of_one_instant_run_in_order_of_priority():
     executive, _, trace = engine()
     executive.load(
-        [Changeset(25 * MS, (write(executive.plan, 103, 11.0),), (Request(executive.plan.hdso(103).index),))]
+        [Changeset(25 * MS, (write(executive.plan, 103, 11.0),), (DataRequest(executive.plan.hdso(103).index),))]
     )
     executive.run_until(26 * MS)
     at = [what for time, what, _ in trace.rows if time == 25 * MS]
@@ -286,7 +286,7 @@ def test_all_that_a_cycle_leaves_is_of_that_cycle(pause_ns):
 def test_requests_are_answered_from_the_live_store():
     plan = one_joint()
     executive, _, trace = engine(plan)
-    executive.load([Changeset(10 * MS, (), (Request(plan.hdso(171).index, 1), Request(plan.hdso(105).index)))])
+    executive.load([Changeset(10 * MS, (), (DataRequest(plan.hdso(171).index, 1), DataRequest(plan.hdso(105).index)))])
     executive.run_until(20 * MS)
     assert [value for _, value in trace.of("answer")] == [(plan.hdso(171).index, (2.0,)), (plan.hdso(105).index, ())]
 

@@ -13,8 +13,8 @@ from zmq.utils import z85
 
 from nuc_engine.messages.keys import (
     ALLOWED,
-    Client,
-    KeysError,
+    AllowedClient,
+    KeyFileError,
     Role,
     allow,
     check_key,
@@ -33,7 +33,7 @@ OTHER = b"@S[>ei6Z=[(mOjHHX$QYeGEbOUQOh(6}6VgstsN}"
 @pytest.fixture
 def clients(tmp_path: Path) -> Path:
     path = tmp_path / ALLOWED
-    allow(path, KEY, Client("bench", Role.OPERATE))
+    allow(path, KEY, AllowedClient("bench", Role.OPERATE))
     return path
 
 
@@ -64,7 +64,7 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path, which: int) -> No
     paths = make_pair(tmp_path, "bench")
     paths[1 - which].unlink()
     kept = paths[which].read_bytes()
-    with pytest.raises(KeysError, match=r"bench\.key.* exists"):
+    with pytest.raises(KeyFileError, match=r"bench\.key.* exists"):
         make_pair(tmp_path, "bench")
     assert paths[which].read_bytes() == kept
     assert not paths[1 - which].exists()
@@ -72,14 +72,14 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path, which: int) -> No
 
 def test_a_secret_is_never_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "bench.key_secret").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(KeysError, match="can not be made"):
+    with pytest.raises(KeyFileError, match="can not be made"):
         make_pair(tmp_path, "bench")
     assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "-x", "a b", "ä", "x" * 65, 'a"b', "a\n"])
 def test_a_name_that_is_no_plain_word_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(KeysError, match="expected up to 64 letters"):
+    with pytest.raises(KeyFileError, match="expected up to 64 letters"):
         make_pair(tmp_path / "keys", name)
     assert not (tmp_path / "keys").exists()
 
@@ -93,7 +93,7 @@ def test_a_secret_that_others_can_get_at_is_refused(tmp_path: Path, mode: int, g
     if good:
         load_secret(secret)
     else:
-        with pytest.raises(KeysError, match=rf"mode {mode:04o}.*chmod 600"):
+        with pytest.raises(KeyFileError, match=rf"mode {mode:04o}.*chmod 600"):
             load_secret(secret)
 
 
@@ -101,7 +101,7 @@ def test_a_secret_with_another_ones_public_key_is_refused(tmp_path: Path) -> Non
     _, secret = make_pair(tmp_path, "bench")
     text = re.sub(r'public-key = ".*"', lambda _: f'public-key = "{OTHER.decode()}"', secret.read_text())
     secret.write_text(text)
-    with pytest.raises(KeysError, match="does not belong"):
+    with pytest.raises(KeyFileError, match="does not belong"):
         load_secret(secret)
 
 
@@ -118,18 +118,18 @@ def test_a_broken_secret_file_says_what_is_wrong(tmp_path: Path, text: str, said
     path = tmp_path / "x.key_secret"
     path.write_text(text)
     path.chmod(0o600)
-    with pytest.raises(KeysError, match=f"{path}.*{said}"):
+    with pytest.raises(KeyFileError, match=f"{path}.*{said}"):
         load_secret(path)
 
 
 def test_what_can_not_be_read_is_named(tmp_path: Path) -> None:
     for load in (load_public, load_secret, load_allowed):
-        with pytest.raises(KeysError, match=r"absent: No such file.*nuc keys"):
+        with pytest.raises(KeyFileError, match=r"absent: No such file.*nuc keys"):
             load(tmp_path / "absent")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "bytes").chmod(0o600)
     for load in (load_public, load_secret, load_allowed):
-        with pytest.raises(KeysError, match="bytes: no text"):
+        with pytest.raises(KeyFileError, match="bytes: no text"):
             load(tmp_path / "bytes")
 
 
@@ -142,8 +142,8 @@ def test_every_key_goes_into_the_list_and_comes_back(raw: bytes) -> None:
     key = z85.encode(raw)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / ALLOWED
-        allow(path, key, Client("one", Role.WATCH))
-        assert load_allowed(path) == {key: Client("one", Role.WATCH)}
+        allow(path, key, AllowedClient("one", Role.WATCH))
+        assert load_allowed(path) == {key: AllowedClient("one", Role.WATCH)}
 
 
 @given(st.text(max_size=50) | st.text(alphabet="#$%09az", min_size=40, max_size=40))
@@ -151,16 +151,19 @@ def test_every_key_goes_into_the_list_and_comes_back(raw: bytes) -> None:
 def test_what_is_no_key_is_refused_and_never_an_accident(text: str) -> None:
     try:
         key = check_key(text, "it")
-    except KeysError:
+    except KeyFileError:
         return
     assert z85.encode(z85.decode(key)) == key
 
 
 def test_allowing_and_revoking(clients: Path) -> None:
-    allow(clients, OTHER, Client("chief", Role.ADMIN))
-    assert load_allowed(clients) == {KEY: Client("bench", Role.OPERATE), OTHER: Client("chief", Role.ADMIN)}
+    allow(clients, OTHER, AllowedClient("chief", Role.ADMIN))
+    assert load_allowed(clients) == {
+        KEY: AllowedClient("bench", Role.OPERATE),
+        OTHER: AllowedClient("chief", Role.ADMIN),
+    }
     revoke(clients, "bench")
-    assert load_allowed(clients) == {OTHER: Client("chief", Role.ADMIN)}
+    assert load_allowed(clients) == {OTHER: AllowedClient("chief", Role.ADMIN)}
     revoke(clients, "chief")
     assert load_allowed(clients) == {}
     assert [path.name for path in clients.parent.iterdir()] == [ALLOWED]
@@ -172,13 +175,13 @@ def test_allowing_and_revoking(clients: Path) -> None:
 )
 def test_nobody_is_allowed_twice(clients: Path, key: bytes, name: str, said: str) -> None:
     kept = clients.read_bytes()
-    with pytest.raises(KeysError, match=said):
-        allow(clients, key, Client(name, Role.ADMIN))
+    with pytest.raises(KeyFileError, match=said):
+        allow(clients, key, AllowedClient(name, Role.ADMIN))
     assert clients.read_bytes() == kept
 
 
 def test_revoking_one_who_is_not_there_lists_who_is(clients: Path) -> None:
-    with pytest.raises(KeysError, match="no client 'chief'; it lists bench"):
+    with pytest.raises(KeyFileError, match="no client 'chief'; it lists bench"):
         revoke(clients, "chief")
 
 
@@ -207,7 +210,7 @@ def entry(**changes: object) -> str:
 def test_a_list_with_anything_wrong_allows_nobody(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / ALLOWED
     path.write_text(text)
-    with pytest.raises(KeysError, match=f"{path}: .*{re.escape(said)}"):
+    with pytest.raises(KeyFileError, match=f"{path}: .*{re.escape(said)}"):
         load_allowed(path)
 
 

@@ -13,7 +13,7 @@ from nuc_engine.control.guard import Guard
 from nuc_engine.control.tasks.board import Drive
 from nuc_engine.control.tasks.motor_action import MotorAction
 from nuc_engine.control.tasks.motor_conversion import MotorConversion
-from nuc_engine.model.changes import Control
+from nuc_engine.model.changes import JointControl
 from nuc_engine.model.rulecheck import free_ranges
 from tests.engine.models import ScriptedBus, Trace, one_joint
 from tests.engine.test_tasks import Bench, act, convert
@@ -230,14 +230,14 @@ def test_what_sensors_can_be_follows_from_the_motor():
 
 @pytest.mark.parametrize(("ticks", "good"), [(4095, True), (-4095, True), (4096, False)])
 def test_tweaks_are_bounded_by_the_motors_own_range(ticks, good):
-    assert (refusal(Control("tweak", 0, ticks), fine().plan) == "") == good
+    assert (refusal(JointControl("tweak", 0, ticks), fine().plan) == "") == good
 
 
 def test_targets_are_where_the_servo_can_turn_to():
     plan = fine().plan
-    assert refusal(Control("target", 0, 180.0), plan) == ""
-    assert "where its servo can turn to" in refusal(Control("target", 0, 181.0), plan)
+    assert refusal(JointControl("target", 0, 180.0), plan) == ""
+    assert "where its servo can turn to" in refusal(JointControl("target", 0, 181.0), plan)
     bench = fine()
     controls = Controls(bench.plan, bench.board, 60.0)
-    assert controls.apply(Control("target", 0, 10.0)) == ""
+    assert controls.apply(JointControl("target", 0, 10.0)) == ""
     assert bench.board.target_raw[0] == pytest.approx(2048 + 113.6)

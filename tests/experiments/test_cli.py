@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 import nuc_engine.batch.pool as pool
 import nuc_engine.experiments.catalogue as catalogue
 from nuc_engine.cli.many.experiment import _table, command
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.page import write_experiment
 from nuc_engine.experiments.protocol import Again
@@ -162,5 +162,5 @@ def test_nothing_is_run_where_its_results_can_not_be_written(nuc, monkeypatch, t
 def test_a_verdict_that_can_not_be_read_is_named(nuc, tmp_path):
     (tmp_path / "docs/experiments/T").mkdir(parents=True)
     (tmp_path / "docs/experiments/T/verdict.json").write_text("{")
-    with pytest.raises(Refused, match=r"T/verdict\.json: cannot be read"):
+    with pytest.raises(CommandFailed, match=r"T/verdict\.json: cannot be read"):
         nuc("list")

@@ -8,7 +8,7 @@ import pytest
 import nuc_engine.experiments.course as course
 from nuc_engine.batch.pool import ItemFailed, Workers
 from nuc_engine.experiments.course import file_stem, run_rows
-from nuc_engine.experiments.protocol import Control
+from nuc_engine.experiments.protocol import NegativeControl
 from tests.experiments import tiny
 from tests.experiments.tiny import Inline
 
@@ -27,7 +27,7 @@ def answering(monkeypatch, state_of):
 
 def test_each_row_gets_its_repetitions_and_its_control(monkeypatch):
     asked = answering(monkeypatch, lambda task: "as seen")
-    rows = [tiny.row("a"), tiny.row("b", control=Control("why", (tiny.plan(),), 3))]
+    rows = [tiny.row("a"), tiny.row("b", control=NegativeControl("why", (tiny.plan(),), 3))]
     found = run_rows(rows, 4, [100] * len(rows), workers=Inline())
     assert [sorted(each.trials) for each in found] == [[100, 101, 102, 103]] * 2
     assert [sorted(each.control) for each in found] == [[100, 101], [100, 101, 102]]
@@ -77,7 +77,7 @@ def test_progress_counts_everything_and_never_goes_back(monkeypatch):
 def test_progress_tells_what_share_of_the_simulated_time_is_done(monkeypatch):
     answering(monkeypatch, lambda task: "as seen")
     still = tiny.plan(duration_s=4.0, values=tiny.STILL)
-    long = tiny.row("long", bouts=(tiny.plan(duration_s=16.0),), control=Control("why", (still,)))
+    long = tiny.row("long", bouts=(tiny.plan(duration_s=16.0),), control=NegativeControl("why", (still,)))
     told = []
     run_rows([long], 1, [100], workers=Inline(), done=lambda *words: told.append(words))
     # `Inline` takes the last item first.
@@ -94,7 +94,7 @@ def test_the_share_that_is_done_is_that_of_the_time_it_takes(monkeypatch):
         return [tiny.trial(task.seed) for task in tasks]
 
     monkeypatch.setattr(course, "run_tasks", run_all_of_them)
-    alone = Control("why", (tiny.plan(duration_s=3.0, values=tiny.STILL),))
+    alone = NegativeControl("why", (tiny.plan(duration_s=3.0, values=tiny.STILL),))
     rows = [tiny.row(f"{length} s", bouts=(tiny.plan(duration_s=length),), control=alone) for length in (60.0, 10.0)]
     rows += [tiny.row("other", bouts=(tiny.plan(duration_s=20.0, config="null_roach"),), control=alone)]
     run_rows(rows, 1, [100] * 3, workers=Inline(), done=lambda *words: told.append((now_s[0], words[2])))

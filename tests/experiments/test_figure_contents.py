@@ -8,13 +8,13 @@ import pytest
 from nuc_engine.experiments.figures import (
     LONGEST_TOGETHER_S,
     PART_S,
-    Shown,
+    DrawnBout,
     angle_figure,
     comparison_figure,
     last_cycles,
     path_figure,
 )
-from nuc_engine.experiments.protocol import Window
+from nuc_engine.experiments.protocol import JudgedWindow
 from nuc_engine.figures.canvas import house_style
 from tests.analysis.gaps import (
     always_in_contact,
@@ -30,8 +30,8 @@ from tests.experiments import tiny
 def in_windows(one, count, named=None, **changes):
     """A bout of eight seconds with so many windows of equal length."""
     length = 8.0 / count
-    windows = tuple(Window(f"w{k}", length * k, length * (k + 1), "final") for k in range(count))
-    return Shown(tiny.plan(windows=windows, duration_s=8.0), replace(one, **changes), (), named or {})
+    windows = tuple(JudgedWindow(f"w{k}", length * k, length * (k + 1), "final") for k in range(count))
+    return DrawnBout(tiny.plan(windows=windows, duration_s=8.0), replace(one, **changes), (), named or {})
 
 
 def labelled(shown, label):
@@ -46,7 +46,7 @@ def drawn(make, *given):
 @pytest.mark.parametrize("times", [5.0, LONGEST_TOGETHER_S / 4])
 def test_of_a_long_bout_the_end_is_shown(roach_bout, times):
     long = replace(roach_bout, sensors=replace(roach_bout.sensors, t_s=times * roach_bout.sensors.t_s))
-    (axes,) = drawn(comparison_figure, [Shown(tiny.plan(), long, (), {})]).axes
+    (axes,) = drawn(comparison_figure, [DrawnBout(tiny.plan(), long, (), {})]).axes
     begin = 0.0 if long.end_s <= LONGEST_TOGETHER_S else long.end_s - PART_S
     assert axes.get_xlim() == pytest.approx((begin, long.end_s))
     assert all(line.get_xdata()[0] >= begin for line in axes.lines)
@@ -66,7 +66,7 @@ def test_a_foot_that_moves_sideways_is_looked_at_from_the_front(along, across, l
 
 
 def test_the_last_three_cycles_of_a_window_are_shown():
-    begin, end = last_cycles(bout(leg(FWD, 8.0)), Window("w", 1.0, 7.0, "final"))
+    begin, end = last_cycles(bout(leg(FWD, 8.0)), JudgedWindow("w", 1.0, 7.0, "final"))
     assert end == 7.0
     assert end - begin == pytest.approx(3 * FWD.period_s, abs=0.05)
 

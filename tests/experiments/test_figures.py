@@ -12,7 +12,7 @@ from nuc_engine.experiments.figures import (
     events_of_plan,
     last_cycles,
 )
-from nuc_engine.experiments.protocol import Window
+from nuc_engine.experiments.protocol import JudgedWindow
 from nuc_engine.experiments.trials import run_again
 from nuc_engine.figures.canvas import house_style, new_figure
 from nuc_engine.figures.few_colors import save_small
@@ -80,10 +80,10 @@ def test_a_picture_over_all_repetitions_carries_no_date(tmp_path):
 
 
 def test_the_last_cycles_of_a_window_are_shown(roach_bout):
-    begin, end = last_cycles(roach_bout, Window("w", 1.0, 8.0, "final"))
+    begin, end = last_cycles(roach_bout, JudgedWindow("w", 1.0, 8.0, "final"))
     assert end == pytest.approx(8.0, abs=0.03)
     assert 1.0 <= begin < 7.0
-    assert last_cycles(roach_bout, Window("w", 0.0, 0.01, "final")) == pytest.approx((0.0, 0.01))
+    assert last_cycles(roach_bout, JudgedWindow("w", 0.0, 0.01, "final")) == pytest.approx((0.0, 0.01))
 
 
 def test_the_first_repetition_as_seen_represents_the_row():

@@ -13,7 +13,7 @@ from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.cli.terminal import beside
 from nuc_engine.client import Refused
 from nuc_engine.experiments.live import Deed, do_bout, run_live
-from nuc_engine.experiments.protocol import Control
+from nuc_engine.experiments.protocol import NegativeControl
 from nuc_engine.experiments.trials import Aborted
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, Reconnect
 from tests.experiments import tiny
@@ -217,7 +217,7 @@ def test_repetitions_and_control_are_judged_by_the_row_s_criterion(finished, tmp
         return daemon
 
     daemon.begin = again
-    row = tiny.row(control=Control("why", (tiny.plan("c"),), 1))
+    row = tiny.row(control=NegativeControl("why", (tiny.plan("c"),), 1))
     collected, done = live.collect_live(row, 2, 1, daemon, Helper(), daemon.wait, tmp_path)
     assert {number: trial.state for number, trial in collected.trials.items()} == {1: "as seen", 2: "as seen"}
     assert list(collected.control) == [1]

@@ -9,7 +9,7 @@ import pytest
 
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.page import page, write_experiment, write_index
-from nuc_engine.experiments.protocol import Again, BoutPlan, Window
+from nuc_engine.experiments.protocol import Again, BoutPlan, JudgedWindow
 from nuc_engine.experiments.record import read_verdict
 from nuc_engine.experiments.sources import Sources, file_names
 from nuc_engine.experiments.templates import measured, number
@@ -26,7 +26,7 @@ ROW = tiny.row(
             "lin_roach",
             "experiment_a",
             60.0,
-            (Window("FWD", 0.0, 20.0, "before"),),
+            (JudgedWindow("FWD", 0.0, 20.0, "before"),),
             values={"motor_speed": 2},
             plant={"world.base_height_cm": 20.0},
         ),

@@ -10,7 +10,7 @@ from nuc_engine.experiments.conduct import add_evidence, draw_all, judge_all
 from nuc_engine.experiments.evidence_figure import draw_probe
 from nuc_engine.experiments.page import page
 from nuc_engine.experiments.probes import Probed, ProbeTask, evidence, run_probe_task, run_probes
-from nuc_engine.experiments.protocol import Again, Level, Probe, Window
+from nuc_engine.experiments.protocol import Again, JudgedWindow, Probe, ProbeLevel
 from nuc_engine.experiments.record import read_verdict, write_verdict
 from nuc_engine.experiments.sources import find_sources
 from nuc_engine.experiments.trials import Aborted
@@ -28,7 +28,7 @@ PROBE = Probe(
     name="the drive",
     question="Does it take a drive?",
     quantity="drive (no unit)",
-    levels=(Level("none", (tiny.plan(values=tiny.STILL),), 0.0), Level("all", (tiny.plan(),), 1.0)),
+    levels=(ProbeLevel("none", (tiny.plan(values=tiny.STILL),), 0.0), ProbeLevel("all", (tiny.plan(),), 1.0)),
     measure=measure,
     as_is="all",
     repetitions=2,
@@ -72,7 +72,7 @@ def test_a_probe_of_several_rows_is_run_once(monkeypatch):
 
 def test_the_longest_repetitions_come_first(monkeypatch):
     asked = answered(monkeypatch, lambda task: {"x": 1.0})
-    long = replace(PROBE, levels=(*PROBE.levels, Level("long", (tiny.plan(duration_s=9.0),), 2.0)))
+    long = replace(PROBE, levels=(*PROBE.levels, ProbeLevel("long", (tiny.plan(duration_s=9.0),), 2.0)))
     told = []
     run_probes([long], [40], workers=Inline(), done=lambda *words: told.append(words))
     # `Inline` takes the last item first.
@@ -224,7 +224,7 @@ def test_levels_without_an_order_are_drawn_too(tmp_path):
 
 def test_drawing_tells_how_far_it_is_also_where_no_repetition_can_be_shown(tmp_path):
     pytest.importorskip("matplotlib")
-    beyond = tiny.plan(windows=(Window("late", 1.0, 9.0, "final", 0.5),))
+    beyond = tiny.plan(windows=(JudgedWindow("late", 1.0, 9.0, "final", 0.5),))
     rows = (tiny.row("broken", bouts=(beyond,)), tiny.row("whole", picture=tiny.picture))
     for own, files in ((rows[:1], []), (rows, ["whole_all.svg", "whole_angles.png", "whole_paths.png"])):
         told = []

@@ -10,7 +10,7 @@ import pytest
 import nuc_engine.experiments.sharing as sharing
 from nuc_engine.bout.run import BoutRefused
 from nuc_engine.experiments.course import run_rows
-from nuc_engine.experiments.protocol import Control
+from nuc_engine.experiments.protocol import NegativeControl
 from nuc_engine.experiments.sharing import Shared, bundles, course_of, prepared_of, watch
 from tests.batch.test_watch import differences
 from tests.experiments import tiny
@@ -153,7 +153,7 @@ def test_a_change_that_is_made_at_another_time_makes_another_bout() -> None:
 
 def test_rows_come_out_the_same_with_bouts_they_share_and_with_their_own(tmp_path: Path, ran) -> None:
     rows = [
-        tiny.row("short", control=Control("why", (tiny.plan(),), 2)),
+        tiny.row("short", control=NegativeControl("why", (tiny.plan(),), 2)),
         tiny.row("long", bouts=(tiny.plan(duration_s=3.0),)),
         tiny.row("kicked", bouts=(tiny.plan(kicks_s=(1.0,)),), criterion=tiny.kicked),
     ]

@@ -11,7 +11,7 @@ import nuc_engine.experiments.trials as trials_module
 from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.batch.watch import Watched
 from nuc_engine.bout.run import BoutRefused, BoutResult
-from nuc_engine.experiments.protocol import Finding, Observation, Window
+from nuc_engine.experiments.protocol import CriterionResult, JudgedWindow, Observation
 from nuc_engine.experiments.trials import Aborted, Task, judge_trial, run_again, run_task, run_trial, trial_of
 from tests.catalogue.seen import leg as standing
 from tests.experiments import tiny
@@ -32,12 +32,12 @@ class Leg:
 
 def needs(count: int):
     """A criterion that is met from so many kicks on."""
-    return lambda seen: Finding(all(len(one.kicks_s) >= count for one in seen.values()), ("more kicks",))
+    return lambda seen: CriterionResult(all(len(one.kicks_s) >= count for one in seen.values()), ("more kicks",))
 
 
-def starts_with_a_kick(seen) -> Finding:
+def starts_with_a_kick(seen) -> CriterionResult:
     started = bool(seen["only"].kicks_s)
-    return Finding(started, () if started else ("stands",), started=started)
+    return CriterionResult(started, () if started else ("stands",), started=started)
 
 
 def test_a_leg_that_does_what_is_wanted_is_not_kicked():
@@ -64,7 +64,7 @@ def test_after_two_kicks_that_do_not_help_it_is_otherwise():
 
 def test_no_kick_is_tried_where_the_part_before_it_has_settled_the_matter():
     leg = Leg()
-    settled = Finding(False, ("the interim stepped",), settled=True)
+    settled = CriterionResult(False, ("the interim stepped",), settled=True)
     trial = judge_trial((tiny.plan(kicks_s=(1.0, 1.5)),), lambda seen: settled, 1, leg)
     assert (trial.state, trial.reasons) == ("otherwise", ("the interim stepped",))
     assert leg.asked == [("only", ())]
@@ -104,9 +104,9 @@ def test_a_failed_start_without_a_kick_allowed_is_told_at_once():
 def test_the_start_kick_stays_when_final_ones_are_tried():
     leg = Leg()
 
-    def criterion(seen) -> Finding:
+    def criterion(seen) -> CriterionResult:
         kicks = seen["only"].kicks_s
-        return Finding(len(kicks) == 2, started=bool(kicks))
+        return CriterionResult(len(kicks) == 2, started=bool(kicks))
 
     trial = judge_trial((tiny.plan(start_kick_s=0.5, kicks_s=(1.0, 1.5)),), criterion, 1, leg)
     assert (trial.state, trial.kicks) == ("as seen", 2)
@@ -116,7 +116,7 @@ def test_the_start_kick_stays_when_final_ones_are_tried():
 def test_only_bouts_that_may_be_kicked_are_run_again():
     leg = Leg()
     plans = (tiny.plan("a"), tiny.plan("b", kicks_s=(1.0,)))
-    trial = judge_trial(plans, lambda seen: Finding(bool(seen["b"].kicks_s)), 1, leg)
+    trial = judge_trial(plans, lambda seen: CriterionResult(bool(seen["b"].kicks_s)), 1, leg)
     assert (trial.state, trial.kicks) == ("as seen", 1)
     assert leg.asked == [("a", ()), ("b", ()), ("b", (1.0,))]
 
@@ -141,7 +141,7 @@ def test_repetitions_move_alike_only_when_every_bout_felt_and_did_the_same():
     def moved(*legs) -> str:
         plans = [tiny.plan(f"bout {k}") for k in range(len(legs))]
         seen = {plan.label: Observation(plan, leg, None, {}) for plan, leg in zip(plans, legs, strict=True)}
-        return trial_of(1, seen, Finding(True)).moved
+        return trial_of(1, seen, CriterionResult(True)).moved
 
     thc, *rest = STILL.modules
     others = [
@@ -164,7 +164,7 @@ def test_a_repetition_runs_its_bouts_and_says_what_was_seen():
     assert run_trial(row, 5) == trial
     assert run_trial(row, 6).numbers != trial.numbers
     assert run_trial(row, 6).moved != trial.moved
-    longer = tiny.row(bouts=(tiny.plan(windows=(Window("all", 0.0, 1.9, "final", 0.1),)),), criterion=tiny.moved)
+    longer = tiny.row(bouts=(tiny.plan(windows=(JudgedWindow("all", 0.0, 1.9, "final", 0.1),)),), criterion=tiny.moved)
     assert run_trial(longer, 5).moved == trial.moved, "the same bout, looked at otherwise"
 
 
@@ -241,7 +241,7 @@ def test_an_interrupt_is_not_taken_for_a_result(monkeypatch, tmp_path):
 
 
 def test_a_window_that_can_not_be_looked_at_aborts_the_repetition():
-    beyond = tiny.plan(windows=(Window("late", 1.0, 9.0, "final", 0.5),))
+    beyond = tiny.plan(windows=(JudgedWindow("late", 1.0, 9.0, "final", 0.5),))
     trial = run_trial(tiny.row(bouts=(beyond,)), 5)
     assert trial.state == "aborted"
     assert "reaches beyond the record" in trial.reasons[0]
@@ -253,9 +253,9 @@ def test_a_row_that_can_not_run_is_no_result():
 
 
 def test_kicks_to_begin_are_told_from_those_in_the_end():
-    def criterion(seen) -> Finding:
+    def criterion(seen) -> CriterionResult:
         kicks = seen["only"].kicks_s
-        return Finding(len(kicks) == 2, started=bool(kicks))
+        return CriterionResult(len(kicks) == 2, started=bool(kicks))
 
     both = judge_trial((tiny.plan(start_kick_s=0.5, kicks_s=(1.0, 1.5)),), criterion, 1, Leg())
     assert (both.kicks, both.start_kicks) == (2, 1)
@@ -267,7 +267,7 @@ def test_kicks_to_begin_are_told_from_those_in_the_end():
 
 def test_a_leg_that_started_but_gave_too_little_to_judge_is_not_a_failed_start():
     leg = Leg()
-    little = Finding(False, ("1 disturbance counts",), enough=False)
+    little = CriterionResult(False, ("1 disturbance counts",), enough=False)
     trial = judge_trial((tiny.plan(kicks_s=(1.0,), start_kick_s=0.5),), lambda seen: little, 1, leg)
     assert (trial.state, trial.kicks, trial.reasons) == ("too few", 0, ("1 disturbance counts",))
     assert leg.asked == [("only", ())]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from nuc_engine.experiments.protocol import (
     BoutPlan,
-    Control,
+    CriterionResult,
     Experiment,
-    Finding,
+    JudgedWindow,
+    NegativeControl,
     Observation,
     Observations,
-    Row,
+    TableRow,
     Trial,
-    Window,
 )
 
 CONFIG = "lin_roach"
@@ -54,18 +54,18 @@ def plan(label: str = "only", **changes) -> BoutPlan:
         "config": CONFIG,
         "script": None,
         "duration_s": SECONDS,
-        "windows": (Window("all", 0.0, SECONDS, "final", 0.5),),
+        "windows": (JudgedWindow("all", 0.0, SECONDS, "final", 0.5),),
     }
     return BoutPlan(**(given | changes))
 
 
-def moved(seen: Observations) -> Finding:
+def moved(seen: Observations) -> CriterionResult:
     """The tibia covers 20 degrees in every bout."""
     ranges = {label: _range(one) for label, one in seen.items()}
     against = tuple(f"{label}: {value:.1f} deg, expected 20" for label, value in ranges.items() if value < 20)
     numbers = {f"{label} range (deg)": value for label, value in ranges.items()}
     samples = {"range": tuple(ranges.values())}
-    return Finding(not against, against, numbers, samples)
+    return CriterionResult(not against, against, numbers, samples)
 
 
 def _range(one: Observation) -> float:
@@ -73,20 +73,20 @@ def _range(one: Observation) -> float:
     return float(angle.max() - angle.min())
 
 
-def kicked(seen: Observations) -> Finding:
+def kicked(seen: Observations) -> CriterionResult:
     """Every bout has been kicked: nothing is as wanted without."""
     missing = tuple(f"{label}: not kicked" for label, one in seen.items() if not one.kicks_s)
-    return Finding(not missing, missing)
+    return CriterionResult(not missing, missing)
 
 
-def never(seen: Observations) -> Finding:
+def never(seen: Observations) -> CriterionResult:
     """Nothing is ever right."""
-    return Finding(False, tuple(f"{label}: no good" for label in seen))
+    return CriterionResult(False, tuple(f"{label}: no good" for label in seen))
 
 
-def never_started(seen: Observations) -> Finding:
+def never_started(seen: Observations) -> CriterionResult:
     """Nothing ever starts."""
-    return Finding(False, ("it never starts",), started=False)
+    return CriterionResult(False, ("it never starts",), started=False)
 
 
 def mean_range(trials: Sequence[Trial]) -> Mapping[str, float]:
@@ -94,7 +94,7 @@ def mean_range(trials: Sequence[Trial]) -> Mapping[str, float]:
     return {"mean range (deg)": sum(values) / len(values)}
 
 
-def picture(row: Row, trials: Sequence[Trial], path: Path) -> None:
+def picture(row: TableRow, trials: Sequence[Trial], path: Path) -> None:
     from nuc_engine.figures.canvas import new_figure
 
     figure = new_figure(3, 2)
@@ -103,19 +103,19 @@ def picture(row: Row, trials: Sequence[Trial], path: Path) -> None:
     figure.savefig(path, format="svg")
 
 
-def row(name: str = "tiny", **changes) -> Row:
+def row(name: str = "tiny", **changes) -> TableRow:
     given = {
         "name": name,
         "saw": "it moves",
         "bouts": (plan(),),
         "criterion_text": "The tibia covers 20 degrees | more.",
         "criterion": moved,
-        "control": Control("The tibia is held where it is.", (plan(values=STILL),), 2),
+        "control": NegativeControl("The tibia is held where it is.", (plan(values=STILL),), 2),
     }
-    return Row(**(given | changes))
+    return TableRow(**(given | changes))
 
 
-def experiment(*rows: Row, name: str = "T") -> Experiment:
+def experiment(*rows: TableRow, name: str = "T") -> Experiment:
     return Experiment(
         name=name,
         section="0.0",

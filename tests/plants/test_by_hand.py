@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nuc_engine.plants.events import Disconnect, Ground, Kick, Load, Reconnect
-from nuc_engine.plants.hand import Hand, between
+from nuc_engine.plants.hand import HandHold, between
 from nuc_engine.plants.kicks import draw_kick
 from nuc_engine.plants.mujoco_leg import MujocoLeg
 from tests.plants.leg_plans import STICK, single
@@ -272,7 +272,7 @@ def test_rotations_in_between_take_the_shortest_way() -> None:
 
 
 def test_a_hand_follows_what_it_brings_the_piece_to() -> None:
-    hand, turn = Hand(np.zeros(3), np.array((1.0, 0.0, 0.0, 0.0)), 0, 10), np.array((0.0, 1.0, 0.0, 0.0))
+    hand, turn = HandHold(np.zeros(3), np.array((1.0, 0.0, 0.0, 0.0)), 0, 10), np.array((0.0, 1.0, 0.0, 0.0))
     hand.lift(10)
     assert not hand.moves(10)
     assert hand.place == pytest.approx((0.0, 0.0, 0.1))

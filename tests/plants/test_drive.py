@@ -15,7 +15,7 @@ from nuc_engine.model.plan import Plan
 from nuc_engine.plants.kinds import find_kind
 from nuc_engine.plants.loopback import INERTIA_KG_M2, UNKNOWN, LoopbackPlant
 from nuc_engine.plants.mujoco_leg import MujocoLeg
-from nuc_engine.plants.shaft import Shaft
+from nuc_engine.plants.shaft import ShaftConversion
 from tests.plants.leg_plans import ROACH, single
 from tests.plants.specs import leg
 
@@ -86,7 +86,7 @@ def test_what_a_plant_describes_goes_before_what_the_maker_says() -> None:
 @pytest.mark.parametrize("sense", [1, -1])
 def test_a_joint_ends_where_its_own_servos_scale_does(sense: int) -> None:
     motor = strong(single(), sense, 1024.0).motors[0]
-    low, high = Shaft.of_motor(motor).joint_range(motor)
+    low, high = ShaftConversion.of_motor(motor).joint_range(motor)
     ends = sorted(sense * (raw - 1024.0) * TICK_DEG for raw in (0, 4095))
     assert [math.degrees(low), math.degrees(high)] == pytest.approx(ends)
 

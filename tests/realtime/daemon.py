@@ -106,7 +106,7 @@ class Leg(Process):
 
     def tell(self, command: str, **parameters):
         with EmulatorClient(self.control, PATIENCE_S) as client:
-            return client.tell(command, **parameters)
+            return client.request(command, **parameters)
 
     def log(self) -> ByteLog:
         return read(self.bytes)

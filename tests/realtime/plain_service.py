@@ -21,9 +21,9 @@ from pathlib import Path
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.launch import Launch, ServeOptions
-from nuc_engine.daemon.requests import Asker, ask, still_open
+from nuc_engine.daemon.off_requests import Requester, pending_requesters, request_off
 from nuc_engine.daemon.spawn import END_SIGNAL
-from nuc_engine.daemon.wire import Command, Kind, pack, unpack
+from nuc_engine.daemon.wire import CoreCommand, RecordKind, pack, unpack
 from nuc_engine.service.serve import DaemonPrograms, serve
 
 
@@ -64,16 +64,22 @@ class PlainService:
     def drain(self) -> None:
         for name in ("records", "guardian", "supervisor"):
             for kind, content in self.block.rings[name].take():
-                self.kinds[Kind(kind).name] += 1
-                if kind in (Kind.EVENT, Kind.MODE, Kind.ACK, Kind.BOUT_BEGIN, Kind.BOUT_END):
-                    self.events.append([Kind(kind).name, *unpack(content)])
+                self.kinds[RecordKind(kind).name] += 1
+                if kind in (
+                    RecordKind.EVENT,
+                    RecordKind.MODE,
+                    RecordKind.ACK,
+                    RecordKind.BOUT_BEGIN,
+                    RecordKind.BOUT_END,
+                ):
+                    self.events.append([RecordKind(kind).name, *unpack(content)])
 
     def answer(self) -> None:
         line, sender = self.socket.recvfrom(65536)
         what, *items = json.loads(line)
         answer = None
         if what == "words":
-            answer = {word.name: self.words[word] for word in Word} | {"OFF_OPEN": len(still_open(self.words))}
+            answer = {word.name: self.words[word] for word in Word} | {"OFF_OPEN": len(pending_requesters(self.words))}
         elif what == "events":
             answer = self.events
         elif what == "kinds":
@@ -81,11 +87,11 @@ class PlainService:
         elif what == "configure":
             self.configure(*items)
         elif what == "off":
-            ask(self.words, Asker.SERVICE)
+            request_off(self.words, Requester.SERVICE)
         else:
             self.requests += 1
             answer = self.requests
-            self.block.rings["commands"].put(Command[what], pack(self.requests, *items))
+            self.block.rings["commands"].put(CoreCommand[what], pack(self.requests, *items))
             os.eventfd_write(self.launch.to_core, 1)
         with contextlib.suppress(OSError):
             # Whoever asked may have stopped waiting.

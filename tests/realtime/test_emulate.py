@@ -25,7 +25,7 @@ from drivers.port import wire_ns
 from nuc_engine.emulation.bytelog import commands_beyond, read, torque_off_ns
 from nuc_engine.emulation.client import EmulatorClient
 from nuc_engine.emulation.errors import ControlError
-from nuc_engine.emulation.rawlog import Event
+from nuc_engine.emulation.rawlog import RawEvent
 from tests.realtime.daemon import MS, PATIENCE_S
 from tests.realtime.mortal import mortal
 
@@ -100,7 +100,7 @@ class Emulator:
 
     def tell(self, command: str, **parameters):
         with EmulatorClient(self.control, PATIENCE_S) as client:
-            return client.tell(command, **parameters)
+            return client.request(command, **parameters)
 
 
 @pytest.fixture
@@ -179,19 +179,19 @@ def test_unplugged_the_host_is_hung_up_and_plugged_again_it_goes_on(start):
     emulator = start("--plant", "loopback")
     emulator.ask(encode_position(0, 0, 140))
     with EmulatorClient(emulator.control, PATIENCE_S) as client:
-        client.tell("unplug")
+        client.request("unplug")
         assert select.select([emulator.host], [], [], PATIENCE_S)[0]
         assert os.read(emulator.host, 1) == b""
         assert not emulator.link.is_symlink()
         # Servos keep their last goal: it is the adapter that is gone.
-        assert client.tell("status")["servos"][0]["driven"] == 0
-        client.tell("plug")
+        assert client.request("status")["servos"][0]["driven"] == 0
+        client.request("plug")
     emulator.open()
     time.sleep(0.3)
     assert abs(emulator.ask(READ)[0][1] - 140) < 2
     emulator.end()
     log = read(emulator.bytes)
-    (unplugged,), (plugged,) = log.when(Event.UNPLUGGED), log.when(Event.PLUGGED)
+    (unplugged,), (plugged,) = log.when(RawEvent.UNPLUGGED), log.when(RawEvent.PLUGGED)
     assert log.frames[0].reply_ns < unplugged < plugged < log.frames[1].start_ns
 
 
@@ -248,7 +248,7 @@ def test_a_stall_holds_replies_back_and_is_in_the_log(start):
     _, sent_ns, got_ns = emulator.ask(READ)
     assert got_ns - sent_ns > 100_000_000
     emulator.end()
-    assert len(read(emulator.bytes).when(Event.STALLED)) == 1
+    assert len(read(emulator.bytes).when(RawEvent.STALLED)) == 1
 
 
 def test_systemd_is_told_when_the_terminal_is_there(start, tmp_path):

@@ -27,9 +27,11 @@ SECONDS = 4.0
 def pushed(tmp_path, monkeypatch) -> Path:
     script = tmp_path / "pushed.xml"
     script.write_text(SCRIPT)
-    plan = tiny.plan(script=str(script), duration_s=SECONDS, windows=(tiny.Window("all", 0.0, SECONDS, "final", 0.5),))
+    plan = tiny.plan(
+        script=str(script), duration_s=SECONDS, windows=(tiny.JudgedWindow("all", 0.0, SECONDS, "final", 0.5),)
+    )
     row = tiny.row(
-        "T", bouts=(plan,), control=tiny.Control("The tibia is not driven.", (tiny.plan(values=tiny.STILL),), 1)
+        "T", bouts=(plan,), control=tiny.NegativeControl("The tibia is not driven.", (tiny.plan(values=tiny.STILL),), 1)
     )
     monkeypatch.setattr(catalogue, "EXPERIMENTS", (tiny.experiment(row),))
     monkeypatch.chdir(tmp_path)
@@ -77,9 +79,9 @@ def test_a_daemon_that_runs_already_serves_too(serve, stalls, tmp_path):
     _, served = serve()
     served.await_ready()
     plan = tiny.plan(
-        duration_s=2.5, values={"CTr_lev_TC1_load": -0.1}, windows=(tiny.Window("all", 0.0, 2.5, "final", 0.5),)
+        duration_s=2.5, values={"CTr_lev_TC1_load": -0.1}, windows=(tiny.JudgedWindow("all", 0.0, 2.5, "final", 0.5),)
     )
-    row = tiny.row("T", bouts=(plan,), control=tiny.Control("", (), 0))
+    row = tiny.row("T", bouts=(plan,), control=tiny.NegativeControl("", (), 0))
     folders = []
 
     def trial() -> None:

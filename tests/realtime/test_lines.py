@@ -13,7 +13,7 @@ from drivers.bus import Bus
 from drivers.factory import open_bus
 from drivers.servo import ReplyStatus, ServoAddress
 from nuc_engine.cli.bus.lines import RealPace
-from nuc_engine.emulation.rawlog import Kind, read_records
+from nuc_engine.emulation.rawlog import RawKind, read_records
 from tests.realtime.daemon import wait_for
 from tests.realtime.pty_servos import IDS, Servos
 
@@ -61,7 +61,9 @@ def test_what_the_host_sends_comes_back_and_is_taken_out(on_line: Callable[..., 
     assert (bus.status, bus.refusals) == (OK, ())
 
     def said() -> int:
-        return sum(len(record.data) for record in read_records(servos.bytes.read_bytes()) if record.kind is Kind.HOST)
+        return sum(
+            len(record.data) for record in read_records(servos.bytes.read_bytes()) if record.kind is RawKind.HOST
+        )
 
     wait_for(lambda: servos.log().echoed == said() > 1000, "the last echo in the log", servos)
     log = servos.log()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.planning import build_plan
@@ -186,7 +186,7 @@ def test_a_flush_of_the_recorder_puts_everything_on_disk(model, tmp_path):
     recorder = BoutRecorder(tmp_path, model, plan, Store(plan))
     recorder.start(0, "emulated:")
     board = Board(plan, lambda *_: None)
-    recorder.motor(7, board, Replies.of(board))
+    recorder.motor(7, board, ExchangeReplies.of(board))
     recorder.states(7, board)
     recorder.answer(8, 0, (3,), 0)
     recorder.flush()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.changes import Applied, Write
 from nuc_engine.recording.inputs import FILE, InputRecord, InputRecordError, read_inputs
@@ -31,7 +31,7 @@ def test_a_cycle_and_an_edit_are_written_as_described(tmp_path):
     board.status[0], board.stamp_ns[0], board.sent_raw[0] = 1, 4_900_000, 120
     record = InputRecord(tmp_path, plan)
     record.started(100_000, 3, [120])
-    record.cycle(5_000_000, board.cycle, Replies.of(board))
+    record.cycle(5_000_000, board.cycle, ExchangeReplies.of(board))
     record.edit(Applied(5_000_000, 1, Write(plan.hdso("low").index, (3.5,))))
     record.edit(Applied(5_000_000, 1, Write(plan.hdso("Enter_flexion").index, (0, 301)), "no rule"))
     assert record.close() == record.close() == {FILE: 5}
@@ -50,10 +50,10 @@ def test_a_cycle_and_an_edit_are_written_as_described(tmp_path):
 def test_a_flush_puts_what_came_so_far_on_disk_once(tmp_path):
     plan = one_joint()
     record = InputRecord(tmp_path, plan)
-    record.cycle(1, 1, Replies.of(Board(plan, lambda *_: None)))
+    record.cycle(1, 1, ExchangeReplies.of(Board(plan, lambda *_: None)))
     record.flush()
     assert [entry[0] for entry in read_inputs(tmp_path / FILE)] == ["head", "cycle"]
-    record.cycle(2, 2, Replies.of(Board(plan, lambda *_: None)))
+    record.cycle(2, 2, ExchangeReplies.of(Board(plan, lambda *_: None)))
     record.flush()
     record.close()
     assert [entry[2] for entry in read_inputs(tmp_path / FILE)] == [1, 1, 2]

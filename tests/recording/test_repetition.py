@@ -12,7 +12,7 @@ import pytest
 
 from nuc_engine.bout.replay import ReplayRefused, replay_bout, replay_inputs
 from nuc_engine.bout.rerun import run_again, run_again_on
-from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.daemon.wire import RecordKind, pack
 from nuc_engine.model.store import Store
 from nuc_engine.recording.inputs import FILE
 from nuc_engine.recording.manifest import hash_files, write_record
@@ -123,7 +123,7 @@ def test_a_store_with_a_rule_that_is_none_is_refused(folder: Path) -> None:
 def test_a_bout_with_losses_is_repeated_up_to_the_first(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     records = bout(duration_ms=600)
-    lost = (int(Kind.LOST), pack(START + 400 * MS, {int(Kind.MOTOR): 5, int(Kind.APPLIED): 1}))
+    lost = (int(RecordKind.LOST), pack(START + 400 * MS, {int(RecordKind.MOTOR): 5, int(RecordKind.APPLIED): 1}))
     bench.put(*records[:200], lost, *records[280:])
     bench.run(bench.writer())
     report = replay_inputs(bench.folders[0])

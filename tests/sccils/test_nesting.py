@@ -8,7 +8,15 @@ import pytest
 
 from sccils_schemas.checks import course
 from sccils_schemas.model import Model, load_model, load_script
-from sccils_schemas.nesting import MAX_RULE_LEVELS, MAX_RULE_TERMS, Parts, Reach, first_faults, parts_of, reaches
+from sccils_schemas.nesting import (
+    MAX_RULE_LEVELS,
+    MAX_RULE_TERMS,
+    RuleExtent,
+    RuleParts,
+    first_faults,
+    parts_of,
+    reaches,
+)
 from sccils_schemas.rules import parse_rule
 from tests.sccils.small import changed, line_of
 from tests.sccils.test_scripts import mod
@@ -38,23 +46,25 @@ def with_rules(folder: Path, *rules: str) -> Path:
 def test_parts_count_terms_as_often_as_they_stand() -> None:
     rules = {7: 7, 8: 8}
     parts = parts_of(parse_rule("(1 < 2)|(7&7&8)|3|3"), lambda ref: rules.get(ref) if isinstance(ref, int) else None)
-    assert parts == Parts(3, (7, 7, 8))
+    assert parts == RuleParts(3, (7, 7, 8))
 
 
 def test_reach_adds_up_levels_and_terms() -> None:
-    found = reaches({1: Parts(2), 2: Parts(1, (1, 1)), 3: Parts(0, (2, 1, 99))})
-    assert found == {1: Reach(0, 2), 2: Reach(1, 5), 3: Reach(2, 8)}
+    found = reaches({1: RuleParts(2), 2: RuleParts(1, (1, 1)), 3: RuleParts(0, (2, 1, 99))})
+    assert found == {1: RuleExtent(0, 2), 2: RuleExtent(1, 5), 3: RuleExtent(2, 8)}
 
 
 def test_circles_and_what_leads_into_them_have_no_reach() -> None:
-    assert reaches({1: Parts(1, (2,)), 2: Parts(1, (1,)), 3: Parts(1, (1,)), 4: Parts(1)}) == {4: Reach(0, 1)}
+    assert reaches({1: RuleParts(1, (2,)), 2: RuleParts(1, (1,)), 3: RuleParts(1, (1,)), 4: RuleParts(1)}) == {
+        4: RuleExtent(0, 1)
+    }
 
 
 def test_only_the_first_rule_that_goes_too_far_is_named() -> None:
     many = 1500
-    rules = {k: Parts(0, (k - 1,)) if k else Parts(1) for k in range(many)}
+    rules = {k: RuleParts(0, (k - 1,)) if k else RuleParts(1) for k in range(many)}
     assert list(first_faults(rules)) == [MAX_RULE_LEVELS + 1]
-    bomb = {k: Parts(0, (k - 1,) * 15) if k else Parts(1) for k in range(many)}
+    bomb = {k: RuleParts(0, (k - 1,) * 15) if k else RuleParts(1) for k in range(many)}
     assert list(first_faults(bomb)) == [3]  # 15, 225, 3375
     assert first_faults(bomb)[3][0].startswith(f"has more than {MAX_RULE_TERMS} terms")
 

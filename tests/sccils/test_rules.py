@@ -10,7 +10,7 @@ from sccils_schemas.rules import (
     MAX_NESTING,
     MAX_TEXT,
     And,
-    Comparison,
+    Inequality,
     Or,
     Rule,
     RuleError,
@@ -31,12 +31,12 @@ from sccils_schemas.rules import (
 PROPERTY = settings(max_examples=80, deadline=None, derandomize=True)
 
 
-def less(left: int | str, right: int | str) -> Comparison:
-    return Comparison("<", Variable(left), Variable(right))
+def less(left: int | str, right: int | str) -> Inequality:
+    return Inequality("<", Variable(left), Variable(right))
 
 
-def more(left: int | str, right: int | str) -> Comparison:
-    return Comparison(">", Variable(left), Variable(right))
+def more(left: int | str, right: int | str) -> Inequality:
+    return Inequality(">", Variable(left), Variable(right))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ refs = st.integers(0, 2**31 - 1) | st.from_regex(r"[A-Za-z_][A-Za-z0-9_.\-]{0,8}
 
 def rules(operand: st.SearchStrategy[int | str]) -> st.SearchStrategy[Rule]:
     variables = st.builds(Variable, operand)
-    leaves = variables | st.builds(Comparison, st.sampled_from("<>"), variables, variables)
+    leaves = variables | st.builds(Inequality, st.sampled_from("<>"), variables, variables)
 
     def grow(inner: st.SearchStrategy[Rule]) -> st.SearchStrategy[Rule]:
         terms = st.lists(inner, min_size=2, max_size=3).map(tuple)

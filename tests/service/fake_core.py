@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.controls import refusal as control_refusal
 from nuc_engine.control.faults import OFF
 from nuc_engine.control.rulebook import Rulebook
@@ -15,8 +15,8 @@ from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.ringrecorder import RingRecorder
-from nuc_engine.daemon.wire import Command, Kind, unpack
-from nuc_engine.model.changes import Changeset, Control, Controlled, Write
+from nuc_engine.daemon.wire import CoreCommand, RecordKind, unpack
+from nuc_engine.model.changes import Changeset, Controlled, JointControl, Write
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import refusal
 
@@ -77,7 +77,7 @@ class FakeCore:
     def enter(self, mode: Mode, why: str) -> None:
         self.mode = mode
         self.words[Word.MODE] = mode
-        self.recorder.tell(Kind.MODE, self.now_ns(), int(mode), why, self.words[Word.BOUT])
+        self.recorder.tell(RecordKind.MODE, self.now_ns(), int(mode), why, self.words[Word.BOUT])
 
     def cycle(self, angles: dict[int, float] | None = None) -> None:
         """Complete one exchange: sensors get values, everything is told and published."""
@@ -91,13 +91,13 @@ class FakeCore:
             self.board.stamp_ns[motor.index] = now
             self.store.write(motor.angle, ((angles or {}).get(motor.index, 10.0 + motor.index),))
             self.store.write(motor.current, (1.5,))
-        self.recorder.motor(now, self.board, Replies.of(self.board))
+        self.recorder.motor(now, self.board, ExchangeReplies.of(self.board))
         self.recorder.sensors(now, self.store)
         self.store.publish(self.board.cycle, now)
         self.recorder.states(now, self.board)
         self.recorder.muscles(now, self.board)
 
-    def control(self, control: Control) -> str:
+    def control(self, control: JointControl) -> str:
         return control_refusal(control, self.plan)
 
     def controlled(self, controlled: Controlled) -> None:
@@ -110,7 +110,7 @@ class FakeCore:
         self.obeyed.append((kind, items))
         request, *rest = items
         try:
-            detail = getattr(self, f"_{Command(kind).name.lower()}")(request, *rest)
+            detail = getattr(self, f"_{CoreCommand(kind).name.lower()}")(request, *rest)
         except Refusal as error:
             self.recorder.acknowledge(request, False, self.now_ns(), str(error))
         else:
@@ -120,7 +120,7 @@ class FakeCore:
         changeset = Changeset(
             time,
             tuple(Write(hdso, tuple(values), *element) for hdso, values, *element in writes),
-            controls=tuple(Control(*item) for item in controls),
+            controls=tuple(JointControl(*item) for item in controls),
             origin=request,
         )
         assert self.plan is not None
@@ -144,7 +144,7 @@ class FakeCore:
         start = self.now_ns() + delay
         self.board.cycle = 0
         self.words[Word.BOUT], self.words[Word.BOUT_START] = bout, start
-        self.recorder.tell(Kind.BOUT_BEGIN, start, bout, stop)
+        self.recorder.tell(RecordKind.BOUT_BEGIN, start, bout, stop)
         self.enter(after, f"bout {bout}")
         for changeset in self.waiting:
             self.load(changeset, start + changeset.time_ns)
@@ -158,7 +158,7 @@ class FakeCore:
     def end(self, state: str, reason: str) -> None:
         if self.words[Word.BOUT]:
             self.script.forget(-1)
-            self.recorder.tell(Kind.BOUT_END, self.now_ns(), self.words[Word.BOUT], state, reason)
+            self.recorder.tell(RecordKind.BOUT_END, self.now_ns(), self.words[Word.BOUT], state, reason)
             self.words[Word.BOUT] = 0
 
     def _arm(self, request: int) -> None:
@@ -172,7 +172,7 @@ class FakeCore:
         self.enter(step(self.mode, Input.OFF, latched=True), f"{OFF}: {why}")
 
     def _dump(self, request: int) -> None:
-        self.recorder.tell(Kind.STORE, self.now_ns(), self.board.cycle, self.store.live_bytes())
+        self.recorder.tell(RecordKind.STORE, self.now_ns(), self.board.cycle, self.store.live_bytes())
 
     def _forget(self, request: int, origin: int) -> int:
         before = len(self.waiting)

@@ -20,14 +20,14 @@ from nuc_engine.control.executive import Executive
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import Ring
 from nuc_engine.daemon.ringrecorder import RingRecorder
-from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.daemon.wire import RecordKind, pack
 from nuc_engine.datalogger.commits import inbox
-from nuc_engine.datalogger.documents import Documents, DocumentStore
+from nuc_engine.datalogger.documents import DocumentStore, KeptDocuments
 from nuc_engine.datalogger.events import EventLog
-from nuc_engine.datalogger.keeper import Setting
+from nuc_engine.datalogger.keeper import LoggingSettings
 from nuc_engine.datalogger.manifest import Context
 from nuc_engine.datalogger.writer import LogWriter
-from nuc_engine.model.changes import Changeset, Control, Write
+from nuc_engine.model.changes import Changeset, JointControl, Write
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store
 
@@ -52,8 +52,8 @@ class Collector:
         return True
 
 
-def documents() -> Documents:
-    return Documents("lin_roach", {name: (CONFIG / name).read_bytes() for name in FILES})
+def documents() -> KeptDocuments:
+    return KeptDocuments("lin_roach", {name: (CONFIG / name).read_bytes() for name in FILES})
 
 
 @cache
@@ -65,7 +65,7 @@ def edits(model: Plan) -> list[Changeset]:
     low = model.hdso("TC1_retLEV_FTang").index
     return [
         Changeset(START + 40 * MS, (Write(low, (61.0,)), Write(low, (1e6,))), origin=11),
-        Changeset(START + 90 * MS, (), controls=(Control("tweak", 2, 3.0),), origin=12),
+        Changeset(START + 90 * MS, (), controls=(JointControl("tweak", 2, 3.0),), origin=12),
         Changeset(START + 130 * MS, (Write(low, (62.5,)),), origin=11),
     ]
 
@@ -82,17 +82,17 @@ def bout(duration_ms: int = 250, number: int = 1, seed: int = 3) -> tuple[Record
     clock = VirtualClock()
     clock.wait_until(START)
     executive = Executive(model, bus, ring, store=store, clock=clock, keep_store=True, approach_deg_s=60.0)
-    ring.tell(Kind.BOUT_BEGIN, START, number, -1)
-    ring.tell(Kind.STORE, START, 0, store.live_bytes())
-    ring.tell(Kind.MODE, START, 2, f"bout {number}", number)
+    ring.tell(RecordKind.BOUT_BEGIN, START, number, -1)
+    ring.tell(RecordKind.STORE, START, 0, store.live_bytes())
+    ring.tell(RecordKind.MODE, START, 2, f"bout {number}", number)
     executive.load(edits(model))
     executive.run_until(START + duration_ms * MS)
     end = START + duration_ms * MS
     ring.event(end, "overrun", "for the test")
-    ring.tell(Kind.POSE, end, executive.start_pose_deg)
-    ring.tell(Kind.COUNTS, end, {"cycles": executive.board.cycle, "missed_replies": {}})
-    ring.tell(Kind.BOUT_END, end, number, "complete", "ran for the time asked for")
-    ring.tell(Kind.MODE, end, 3, "ran for the time asked for", 0)
+    ring.tell(RecordKind.POSE, end, executive.start_pose_deg)
+    ring.tell(RecordKind.COUNTS, end, {"cycles": executive.board.cycle, "missed_replies": {}})
+    ring.tell(RecordKind.BOUT_END, end, number, "complete", "ran for the time asked for")
+    ring.tell(RecordKind.MODE, end, 3, "ran for the time asked for", 0)
     return tuple(collector.records)
 
 
@@ -135,7 +135,7 @@ class Bench:
         context = Context(
             {"": "loopback:"}, OPTIONS, lambda: {"engine": "0"}, lambda: WALL, sync=False, kernel=self.kernel
         )
-        setting = Setting(self.data, self.always, {"leg": "left"}, **options)
+        setting = LoggingSettings(self.data, self.always, {"leg": "left"}, **options)
         return LogWriter(
             self.block,
             setting,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import zmq
 
-from nuc_engine.messages.keys import ALLOWED, Client, Role, allow, load_secret, make_pair, revoke
+from nuc_engine.messages.keys import ALLOWED, AllowedClient, Role, allow, load_secret, make_pair, revoke
 from nuc_engine.service.access import Access, read_address, read_datagram_address
 from nuc_engine.service.errors import ServiceError
 from tests.service.bench import Refusal, Talker, bench
@@ -55,7 +55,7 @@ def keys(tmp_path):
     make_pair(folder, "server")
     for name, role in (("ann", Role.OPERATE), ("eve", Role.WATCH), ("root", Role.ADMIN)):
         make_pair(folder, name)
-        allow(folder / ALLOWED, load_secret(folder / f"{name}.key_secret").public, Client(name, role))
+        allow(folder / ALLOWED, load_secret(folder / f"{name}.key_secret").public, AllowedClient(name, role))
     make_pair(folder, "stranger")
     return folder
 
@@ -134,7 +134,7 @@ def test_a_role_that_was_lowered_in_the_list_is_lowered_at_once(b, keys):
     ann.ask("set", changes=[["gap", 6.0]])
     public = load_secret(keys / "ann.key_secret").public
     revoke(keys / ALLOWED, "ann")
-    allow(keys / ALLOWED, public, Client("ann", Role.WATCH))
+    allow(keys / ALLOWED, public, AllowedClient("ann", Role.WATCH))
     with pytest.raises(Refusal, match="watch"):
         ann.ask("set", changes=[["gap", 7.0]])
 

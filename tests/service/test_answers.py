@@ -13,7 +13,7 @@ from nuc_engine.daemon.wire import pack
 from nuc_engine.datalogger.answers import EVERY_NS, MOST_NAMES, Answers
 from nuc_engine.datalogger.commits import OpenBout
 from nuc_engine.datalogger.writer import LogWriter
-from nuc_engine.service.ration import BURST, OF_ALL, PER_SECOND, Ration
+from nuc_engine.service.log_quota import BURST, OF_ALL, PER_SECOND, LogQuota
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse
 from tests.service.bench import HERE
@@ -83,7 +83,7 @@ def test_a_client_that_asks_without_end_is_logged_at_a_rate_and_the_rest_is_coun
 
 def test_many_clients_together_have_a_ration_too(b):
     b.client("Ann").ask("run")
-    b.service.hub.ration = Ration(30.0, share=OF_ALL, at_ns=b.now)
+    b.service.hub.ration = LogQuota(30.0, share=OF_ALL, at_ns=b.now)
     for k in range(4):
         b.client(f"c{k}").ask("get", names=["gap"] * 10)
     b.client("d").ask("get", names=[f"Coxa_Amatrix[{k}]" for k in range(16)])
@@ -93,7 +93,7 @@ def test_many_clients_together_have_a_ration_too(b):
 
 @given(st.lists(st.tuples(st.floats(0.1, 900), st.integers(0, 3 * S)), max_size=60))
 def test_a_ration_never_gives_more_than_its_burst_and_its_rate(spendings):
-    ration, now, spent = Ration(), 0, 0.0
+    ration, now, spent = LogQuota(), 0, 0.0
     for cost, pause in spendings:
         now += pause
         spent += cost if ration.spend(cost, now) else 0.0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from nuc_engine.daemon.ring import Ring
-from nuc_engine.daemon.wire import Command
+from nuc_engine.daemon.wire import CoreCommand
 from nuc_engine.service import core_link
+from nuc_engine.service.core_link import CoreLink
 from tests.service.bench import Bench
 from tests.service.test_methods import refused
 from tests.service.test_sccils_dialogue import Interface
@@ -30,7 +33,7 @@ def at(*times_s: float) -> str:
 def sent(b: Bench) -> int:
     """Return how many changesets the core has got."""
     b.turn(3)
-    return sum(kind == Command.CHANGESET for kind, _ in b.core.obeyed)
+    return sum(kind == CoreCommand.CHANGESET for kind, _ in b.core.obeyed)
 
 
 TOO_MUCH = {
@@ -89,3 +92,24 @@ def test_what_is_allowed_arrives_whole(b: Bench) -> None:
     talk = b.client("Ann")
     talk.ask("script", text=slowly(3, 1000))
     assert sent(b) == 3000
+
+
+def test_each_answer_asks_for_no_turn_of_its_own(b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[None] = []
+    monkeypatch.setattr(b.service, "step", lambda: turns.append(None))
+    for _ in range(100):
+        b.service.sockets.more()
+    b.loop.turn()
+    assert len(turns) == 1, "those who wait have their turn before what was sent meanwhile is read"
+
+
+def test_what_the_core_said_is_read_before_more_is_asked(b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = b.client("Ann")
+    monkeypatch.setattr(CoreLink, "behind", property(lambda _: True))
+    numbers = [talk.send("status") for _ in range(20)]
+    heard = [b.heard]
+    while b.heard < b.sent:
+        b.service.step()
+        heard.append(b.heard)
+    assert max(after - before for before, after in pairwise(heard)) == 1, "one message a turn: `off` may be it"
+    assert all(talk.answer(number)["mode"] for number in numbers)

@@ -4,14 +4,14 @@ import pytest
 
 from nuc_engine.messages.errors import Refused
 from nuc_engine.service.clients import BURST, IDLE_NS, MAX_CLIENTS, PER_SECOND, QUIET_NS, Clients
-from nuc_engine.service.control import Control
+from nuc_engine.service.control import ControlLease
 
 A, B = b"a", b"b"
 S = 1_000_000_000
 
 
 def test_one_client_has_control_and_the_other_is_refused():
-    control = Control(10.0)
+    control = ControlLease(10.0)
     assert control.take(A, 0) is None
     with pytest.raises(Refused) as refused:
         control.take(B, S)
@@ -20,7 +20,7 @@ def test_one_client_has_control_and_the_other_is_refused():
 
 
 def test_control_may_be_taken_again_by_who_has_it_and_with_force_by_others():
-    control = Control(10.0)
+    control = ControlLease(10.0)
     control.take(A, 0)
     assert control.take(A, S) == A
     assert control.take(B, S, force=True) == A
@@ -28,30 +28,30 @@ def test_control_may_be_taken_again_by_who_has_it_and_with_force_by_others():
 
 
 def test_control_ends_after_silence_and_not_before():
-    control = Control(10.0)
+    control = ControlLease(10.0)
     control.take(A, 0)
     assert control.holder(10 * S) == A
     assert control.holder(10 * S + 1) is None
 
 
 def test_any_message_keeps_control_and_those_of_others_do_not():
-    control = Control(10.0)
+    control = ControlLease(10.0)
     control.take(A, 0)
-    control.heard(A, 8 * S)
-    control.heard(B, 15 * S)
+    control.note_message(A, 8 * S)
+    control.note_message(B, 15 * S)
     assert control.holder(18 * S) == A
     assert control.holder(18 * S + 1) is None
 
 
 def test_a_message_after_the_time_out_does_not_bring_control_back():
-    control = Control(10.0)
+    control = ControlLease(10.0)
     control.take(A, 0)
-    control.heard(A, 11 * S)
+    control.note_message(A, 11 * S)
     assert control.holder(11 * S) is None
 
 
 def test_only_who_has_control_can_hand_it_over():
-    control = Control(10.0)
+    control = ControlLease(10.0)
     with pytest.raises(Refused):
         control.hand_over(A, B, 0)
     control.take(A, 0)

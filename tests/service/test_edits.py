@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import Kind
+from nuc_engine.daemon.wire import RecordKind
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.planning import build_plan
 from nuc_engine.service.edits import ControlBook, EditBook
@@ -32,11 +32,11 @@ class Paper:
         self.request += 1
         number = self.request if request is None else request
         for index, values in writes:
-            self.book.take(Kind.APPLIED, [self.now, 3, index, list(values), False, "", number])
+            self.book.take(RecordKind.APPLIED, [self.now, 3, index, list(values), False, "", number])
             self.values[index] = tuple(values) + self.values[index][len(values) :]
         for what, joint, value in controls:
-            self.book.take(Kind.CONTROL, [self.now, 3, what, joint, value, "", number])
-        self.book.take(Kind.DONE, [number, self.now, 3, 0])
+            self.book.take(RecordKind.CONTROL, [self.now, 3, what, joint, value, "", number])
+        self.book.take(RecordKind.DONE, [number, self.now, 3, 0])
 
     def send(self, parts, *, undo):
         self.book.sent_back(self.request + 1, undo=undo)
@@ -117,16 +117,16 @@ def test_an_undo_that_was_not_made_leaves_the_edit_to_be_undone():
     leg = Paper()
     leg.edit([(ANGLE, (1.0,))])
     leg.book.sent_back(99, undo=True)
-    leg.book.take(Kind.APPLIED, [0, 3, ANGLE, [10.0], False, "the mode forbids it", 99])
-    leg.book.take(Kind.DONE, [99, 0, 3, 1])
+    leg.book.take(RecordKind.APPLIED, [0, 3, ANGLE, [10.0], False, "the mode forbids it", 99])
+    leg.book.take(RecordKind.DONE, [99, 0, 3, 1])
     leg.undo()
     assert leg.values[ANGLE] == (10.0,)
 
 
 def test_refused_writes_and_those_of_the_core_itself_are_no_edits():
     leg = Paper()
-    leg.book.take(Kind.APPLIED, [0, 3, ANGLE, [5.0], False, "no", 1])
-    leg.book.take(Kind.DONE, [1, 0, 3, 1])
+    leg.book.take(RecordKind.APPLIED, [0, 3, ANGLE, [5.0], False, "no", 1])
+    leg.book.take(RecordKind.DONE, [1, 0, 3, 1])
     leg.edit([(LOAD, (3.0,))], request=0)
     assert leg.book.depth == (0, 0)
     assert leg.book.known[LOAD] == (3.0,)
@@ -146,13 +146,13 @@ def test_a_bout_begins_with_controls_as_configured_and_they_can_not_be_undone_in
     leg = Paper()
     leg.edit((), [("mode", 0, "hold")])
     leg.edit([(ANGLE, (1.0,))])
-    leg.book.take(Kind.BOUT_BEGIN, [0, 1, -1])
-    leg.book.take(Kind.MODE, [0, int(Mode.RUNNING), "", 1])
+    leg.book.take(RecordKind.BOUT_BEGIN, [0, 1, -1])
+    leg.book.take(RecordKind.MODE, [0, int(Mode.RUNNING), "", 1])
     assert leg.controls.mode(0) == "muscle"
     leg.undo()
     with pytest.raises(Refused):
         leg.undo()
-    leg.book.take(Kind.MODE, [0, int(Mode.FAULT), "", 1])
+    leg.book.take(RecordKind.MODE, [0, int(Mode.FAULT), "", 1])
     assert leg.controls.mode(0) == "limp"
 
 
@@ -161,7 +161,7 @@ def test_a_recording_has_engine_times_and_begins_a_bout_with_what_came_before():
     leg.book.record("trial")
     leg.now = 5_000_000_000
     leg.edit([(ANGLE, (1.0,))])
-    leg.book.take(Kind.BOUT_BEGIN, [10_000_000_000, 1, -1])
+    leg.book.take(RecordKind.BOUT_BEGIN, [10_000_000_000, 1, -1])
     leg.now = 12_500_000_000
     leg.edit([(LOAD, (2.0,))], [("tweak", 0, 3.0)])
     name, recorded, left_out = leg.book.recorded()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.daemon.wire import CoreCommand, RecordKind
 from nuc_engine.service.mirror import Mirror
 from tests.service.bench import Refusal
 
@@ -51,10 +51,12 @@ def test_an_element_that_waits_for_its_time_undoes_nothing_that_was_written_mean
 
 def test_the_core_is_told_of_the_element_and_tells_all_up_to_it(b, talk):
     told = []
-    b.service.hub.core.listeners.append(lambda kind, fields: told.append(fields) if kind == Kind.APPLIED else None)
+    b.service.hub.core.listeners.append(
+        lambda kind, fields: told.append(fields) if kind == RecordKind.APPLIED else None
+    )
     talk.ask("set", changes=[[f"{ROW}[2]", 7]])
     index = b.core.plan.hdso(ROW).index
-    assert [items[2] for kind, items in b.core.obeyed if kind == Command.CHANGESET][-1] == [[index, [7], 2]]
+    assert [items[2] for kind, items in b.core.obeyed if kind == CoreCommand.CHANGESET][-1] == [[index, [7], 2]]
     # What the logs, undo and a repetition of the bout go by is a write like any other.
     assert [fields[2:6] for fields in told] == [[index, [1.0, 2.0, 7.0], False, ""]]
     talk.ask("undo")

@@ -12,9 +12,9 @@ from nuc_engine.control.faults import OFF
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.latch import latch
 from nuc_engine.daemon.launch import BusLine, Launch, ServeOptions
-from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.daemon.wire import RecordKind, pack
 from nuc_engine.datalogger.commits import inbox
-from nuc_engine.datalogger.documents import Documents
+from nuc_engine.datalogger.documents import KeptDocuments
 from nuc_engine.datalogger.logger import LONGEST_TEXT, Logger, LogRefused
 from nuc_engine.recording.recorder import BoutRecorder
 from tests.service.log_feed import (
@@ -28,7 +28,13 @@ from tests.service.log_feed import (
     read_record,
 )
 
-DATA = (int(Kind.MOTOR), int(Kind.SENSORS), int(Kind.STATES), int(Kind.MUSCLES), int(Kind.START))
+DATA = (
+    int(RecordKind.MOTOR),
+    int(RecordKind.SENSORS),
+    int(RecordKind.STATES),
+    int(RecordKind.MUSCLES),
+    int(RecordKind.START),
+)
 
 
 @pytest.fixture
@@ -131,7 +137,7 @@ def test_labels_notes_and_marks_stand_with_time_and_author(bench: Bench) -> None
 
 def test_a_script_that_was_sent_is_kept_with_its_bout(bench: Bench) -> None:
     def sent(text: bytes) -> str:
-        return bench.documents.keep(Documents("turn", {"scriptfile.xml": text}))
+        return bench.documents.keep(KeptDocuments("turn", {"scriptfile.xml": text}))
 
     bench.tell("script", sent(b"<one/>"), 0, -1)
     bench.put(*bout()[:60])
@@ -152,7 +158,7 @@ def test_a_script_that_was_sent_is_kept_with_its_bout(bench: Bench) -> None:
 def test_the_manifest_says_whether_a_script_had_any_effect(
     bench: Bench, requests: tuple[int, int], writes: int
 ) -> None:
-    name = bench.documents.keep(Documents("turn", {"scriptfile.xml": b"<one/>"}))
+    name = bench.documents.keep(KeptDocuments("turn", {"scriptfile.xml": b"<one/>"}))
     bench.tell("script", name, *requests)
     bench.put(*bout())
     bench.run(bench.writer())
@@ -162,25 +168,25 @@ def test_the_manifest_says_whether_a_script_had_any_effect(
 
 
 def test_what_a_script_wrote_before_the_bout_counts(bench: Bench) -> None:
-    name = bench.documents.keep(Documents("turn", {"scriptfile.xml": b"<one/>"}))
+    name = bench.documents.keep(KeptDocuments("turn", {"scriptfile.xml": b"<one/>"}))
     bench.tell("script", name, 30, 30)
-    bench.put((Kind.APPLIED, pack(START - MS, 3, 103, [60.0], False, "", 30)), *bout())
+    bench.put((RecordKind.APPLIED, pack(START - MS, 3, 103, [60.0], False, "", 30)), *bout())
     bench.run(bench.writer())
     assert read_manifest(bench.folders[0])["script_writes"] == 1
 
 
 @pytest.mark.parametrize(("refused", "written"), [("", 1), ("why not", 0)])
 def test_the_manifest_says_how_much_was_written_before_the_bout(bench: Bench, refused: str, written: int) -> None:
-    bench.put((Kind.APPLIED, pack(START - MS, 3, 103, [60.0], False, refused, 30)), *bout())
+    bench.put((RecordKind.APPLIED, pack(START - MS, 3, 103, [60.0], False, refused, 30)), *bout())
     bench.run(bench.writer())
     assert read_manifest(bench.folders[0])["written_before"] == written
 
 
 def test_a_script_of_another_configuration_is_not_of_the_next_bout(bench: Bench) -> None:
-    name = bench.documents.keep(Documents("turn", {"scriptfile.xml": b"<one/>"}))
+    name = bench.documents.keep(KeptDocuments("turn", {"scriptfile.xml": b"<one/>"}))
     bench.tell("script", name, 30, 30)
     other = documents()
-    bench.tell("documents", bench.documents.keep(Documents("lin_roach_2", other.files)))
+    bench.tell("documents", bench.documents.keep(KeptDocuments("lin_roach_2", other.files)))
     bench.put(*bout())
     bench.run(bench.writer())
     said = read_manifest(bench.folders[0])
@@ -198,8 +204,8 @@ def test_on_command_only_the_window_is_logged_and_the_store_is_dumped_when_it_be
     bench.put(*records[:90])
     bench.run(writer)
     assert len(bench.dumps) == 1
-    dump = next(record for record in records if record[0] == Kind.STORE)
-    bench.put((int(Kind.STORE), pack(START + 70 * MS, 14, b"x" * len(dump[1]))), *records[90:])
+    dump = next(record for record in records if record[0] == RecordKind.STORE)
+    bench.put((int(RecordKind.STORE), pack(START + 70 * MS, 14, b"x" * len(dump[1]))), *records[90:])
     bench.run(writer)
     (folder,) = bench.folders
     stamps = times(folder / "MotorData.txt")
@@ -243,7 +249,7 @@ def test_a_core_that_died_within_the_bout_ends_it_with_the_reason_it_was_latched
     bench.put(*bout()[:100])
     writer = bench.writer()
     bench.run(writer)
-    bench.block.rings["guardian"].put(Kind.EVENT, pack(START + 150 * MS, "core_stalled", "silent for 20 ms"))
+    bench.block.rings["guardian"].put(RecordKind.EVENT, pack(START + 150 * MS, "core_stalled", "silent for 20 ms"))
     words = bench.block.words
     latch(words, reason)
     words[Word.CORE_PID] = 0
@@ -258,7 +264,7 @@ def test_a_core_that_died_within_the_bout_ends_it_with_the_reason_it_was_latched
 
 
 def test_repeats_are_told_once_in_the_journal_and_each_stands_in_the_data(bench: Bench) -> None:
-    missed = [(int(Kind.EVENT), pack(START + k * MS, "reply_missed", "no usable reply")) for k in range(1, 41)]
+    missed = [(int(RecordKind.EVENT), pack(START + k * MS, "reply_missed", "no usable reply")) for k in range(1, 41)]
     bench.put(*bout()[:100], *missed, *bout()[100:])
     writer = bench.writer()
     bench.run(writer)
@@ -266,7 +272,7 @@ def test_repeats_are_told_once_in_the_journal_and_each_stands_in_the_data(bench:
     assert (bench.folders[0] / "Infolog.txt").read_text().count("reply_missed no usable reply") == 40
 
 
-NEW_CORE = (int(Kind.MODE), pack(START + 900 * MS, 1, "configured", 0))
+NEW_CORE = (int(RecordKind.MODE), pack(START + 900 * MS, 1, "configured", 0))
 
 
 @pytest.mark.parametrize(("told", "later"), [((NEW_CORE,), slice(110, 150)), ((), slice(20, 60))])
@@ -276,7 +282,7 @@ def test_what_a_new_core_tells_does_not_become_part_of_the_bout_of_the_dead_one(
     # Whether the new core says that it is new, or only counts its cycles from the start.
     begun = bout()[:100]
     data = [record for record in bout()[later] if record[0] in DATA]
-    first = next(k for k, (kind, _) in enumerate(data) if kind == Kind.MOTOR)
+    first = next(k for k, (kind, _) in enumerate(data) if kind == RecordKind.MOTOR)
     bench.put(*begun, *told, *data[first:])
     writer = bench.writer()
     bench.run(writer)
@@ -285,7 +291,7 @@ def test_what_a_new_core_tells_does_not_become_part_of_the_bout_of_the_dead_one(
     bench.block.words[Word.CORE_GENERATION] = 2
     bench.run(writer)
     assert read_manifest(folder)["state"] == "fault"
-    for name, counted in (("MotorData.txt", Kind.MOTOR), ("SensData.txt", Kind.SENSORS)):
+    for name, counted in (("MotorData.txt", RecordKind.MOTOR), ("SensData.txt", RecordKind.SENSORS)):
         assert len(times(folder / name)) == sum(kind == counted for kind, _ in begun)
 
 
@@ -304,7 +310,7 @@ def test_a_bout_that_a_new_core_began_is_not_ended_with_that_of_the_dead_one(ben
 
 
 def test_events_and_edits_outside_bouts_are_told_to_the_journal_alone(bench: Bench) -> None:
-    outside = [record for record in bout() if record[0] in (*DATA, Kind.APPLIED, Kind.EVENT)]
+    outside = [record for record in bout() if record[0] in (*DATA, RecordKind.APPLIED, RecordKind.EVENT)]
     bench.put(*outside)
     bench.run(bench.writer())
     assert bench.folders == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.wire import Kind, pack
+from nuc_engine.daemon.wire import RecordKind, pack
 from nuc_engine.datalogger.commits import CommitTooLarge, read_commit, write_commit
 from nuc_engine.recording.lock import FolderLock, FolderLocked
 from tests.service.log_feed import (
@@ -100,8 +100,8 @@ def test_a_data_folder_that_can_not_be_made_is_tried_again(tmp_path: Path) -> No
 
 def test_what_the_core_had_no_room_for_is_counted_in_log_input_record_and_manifest(bench: Bench) -> None:
     records = bout()
-    lost = pack(START + 200 * MS, {int(Kind.MOTOR): 3, int(Kind.SENSORS): 4})
-    bench.put(*records[:80], (int(Kind.LOST), lost), *records[140:])
+    lost = pack(START + 200 * MS, {int(RecordKind.MOTOR): 3, int(RecordKind.SENSORS): 4})
+    bench.put(*records[:80], (int(RecordKind.LOST), lost), *records[140:])
     bench.run(bench.writer())
     folder = bench.folders[0]
     losses = read_manifest(folder)["losses"]["records"]
@@ -116,8 +116,8 @@ def test_what_the_core_had_no_room_for_is_counted_in_log_input_record_and_manife
 def test_a_bout_whose_begin_was_lost_is_logged_from_the_words_in_the_block(bench: Bench) -> None:
     words = bench.block.words
     words[Word.BOUT], words[Word.BOUT_START] = 1, START
-    lost = pack(START + 30 * MS, {int(Kind.BOUT_BEGIN): 1, int(Kind.STORE): 1})
-    bench.put((int(Kind.LOST), lost), *bout()[60:])
+    lost = pack(START + 30 * MS, {int(RecordKind.BOUT_BEGIN): 1, int(RecordKind.STORE): 1})
+    bench.put((int(RecordKind.LOST), lost), *bout()[60:])
     bench.run(bench.writer())
     assert len(bench.dumps) == 1
     said = read_manifest(bench.folders[0])
@@ -125,8 +125,8 @@ def test_a_bout_whose_begin_was_lost_is_logged_from_the_words_in_the_block(bench
 
 
 def test_a_bout_whose_end_was_lost_ends(bench: Bench) -> None:
-    lost = pack(START + 300 * MS, {int(Kind.BOUT_END): 1})
-    bench.put(*bout()[:100], (int(Kind.LOST), lost))
+    lost = pack(START + 300 * MS, {int(RecordKind.BOUT_END): 1})
+    bench.put(*bout()[:100], (int(RecordKind.LOST), lost))
     bench.run(bench.writer())
     assert read_manifest(bench.folders[0])["reason"] == "how the bout ended was lost"
 
@@ -135,7 +135,7 @@ def test_a_bout_whose_end_was_lost_ends(bench: Bench) -> None:
 
 
 def test_records_of_another_plan_end_the_log_of_the_bout_and_nothing_else(bench: Bench) -> None:
-    bench.put(*bout()[:60], (int(Kind.MOTOR), struct.pack("=qi", START + 90 * MS, 7)), *bout()[60:])
+    bench.put(*bout()[:60], (int(RecordKind.MOTOR), struct.pack("=qi", START + 90 * MS, 7)), *bout()[60:])
     writer = bench.writer()
     bench.run(writer)
     bench.run(writer)
@@ -148,7 +148,7 @@ def test_records_of_another_plan_end_the_log_of_the_bout_and_nothing_else(bench:
 
 
 def test_a_record_nobody_understands_is_told_and_left_out(bench: Bench) -> None:
-    bench.put(*bout()[:60], (int(Kind.APPLIED), pack(1)), (99, b"\xc1"), *bout()[60:])
+    bench.put(*bout()[:60], (int(RecordKind.APPLIED), pack(1)), (99, b"\xc1"), *bout()[60:])
     bench.run(bench.writer())
     assert len(bench.events("log_error")) == 2
     assert read_manifest(bench.folders[0])["counts"]["records"]["MotorData.txt"] == 50

@@ -9,8 +9,8 @@ import msgpack
 import pytest
 
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.requests import Asker, still_open
-from nuc_engine.daemon.wire import Command, Kind
+from nuc_engine.daemon.off_requests import Requester, pending_requesters
+from nuc_engine.daemon.wire import CoreCommand, RecordKind
 from nuc_engine.messages.requests import REQUESTS
 from nuc_engine.service.methods import HANDLERS
 from sccils_schemas.model import MODEL_FILES
@@ -50,8 +50,8 @@ def test_status_tells_latch_reason_and_who_has_not_confirmed(b):
 
 
 def test_status_tells_what_the_core_has_said_of_its_buses(b):
-    b.core.recorder.tell(Kind.REFUSALS, b.now, ["Femur_motor: another model"])
-    b.core.recorder.tell(Kind.BUS, b.now, {"missed": 3, "restarts": 1})
+    b.core.recorder.tell(RecordKind.REFUSALS, b.now, ["Femur_motor: another model"])
+    b.core.recorder.tell(RecordKind.BUS, b.now, {"missed": 3, "restarts": 1})
     b.turn()
     status = b.client().ask("status")
     assert status["bus_counts"] == {"missed": 3, "restarts": 1}
@@ -236,7 +236,7 @@ def test_run_and_stop(b):
     answer = talk.ask("run", delay_s=0.5, stop_s=10, labels={"surface": "felt"}, notes="first")
     assert answer["bout"] == 1
     kind, items = b.core.obeyed[-1]
-    assert (kind, items[1:]) == (Command.RUN, [500_000_000, 10_000_000_000, 1])
+    assert (kind, items[1:]) == (CoreCommand.RUN, [500_000_000, 10_000_000_000, 1])
     assert ("label", "surface", "felt", f"Ann {HERE}", "once") in b.logger.told, "of this bout alone"
     assert ("note", "first", f"Ann {HERE}") in b.logger.told
     assert refused(talk, "run").kind == "refused"
@@ -275,10 +275,10 @@ def test_off_asks_the_guardian_when_the_core_does_not_answer(b):
     talk = b.client("Ann")
     number = talk.send("off")
     talk.delivered()
-    assert not still_open(b.block.words)
+    assert not pending_requesters(b.block.words)
     b.now += 16_000_000
     b.turn(2)
-    assert still_open(b.block.words) == (Asker.SERVICE,)
+    assert pending_requesters(b.block.words) == (Requester.SERVICE,)
     b.now += 3_000_000_000
     assert talk.answer(number)["torque"] is True
 
@@ -421,7 +421,7 @@ def test_joint_modes_tweaks_and_poses_go_to_the_core(b):
     talk.ask("tweak", joint=1, ticks=-3)
     assert talk.ask("get", names=["joint.Coxa.tweak"])["values"] == {"joint.Coxa.tweak": -3.0}
     talk.ask("pose", angles={"Coxa": 20.0}, rate_deg_s=30)
-    controls = [items[3] for kind, items in b.core.obeyed if kind == Command.CHANGESET]
+    controls = [items[3] for kind, items in b.core.obeyed if kind == CoreCommand.CHANGESET]
     assert controls[-1] == [["rate", 0, 30.0], ["target", 0, 20.0]]
     assert talk.ask("get", names=["joint.Coxa.mode"])["values"] == {"joint.Coxa.mode": "hold"}
     assert refused(talk, "joint_mode", joint="Coxa", mode="dance").kind == "bad_request"
@@ -475,7 +475,7 @@ def test_log_and_stoplog_reach_the_logger(b):
 def test_the_logger_gets_its_dump(b):
     b.dump = True
     b.turn(2)
-    assert b.core.obeyed[-1][0] == Command.DUMP
+    assert b.core.obeyed[-1][0] == CoreCommand.DUMP
 
 
 def test_shutdown_needs_the_role_and_reaches_the_supervisor(b):

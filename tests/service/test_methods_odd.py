@@ -6,7 +6,7 @@ import pytest
 import zmq
 
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.wire import Command
+from nuc_engine.daemon.wire import CoreCommand
 from nuc_engine.messages.errors import Refused
 from tests.sccils.small import SMALL
 from tests.service.bench import HERE, Refusal, bench
@@ -147,12 +147,12 @@ def test_a_core_that_is_replaced_is_told_the_park_pose_again(b):
     talk = b.client("Ann")
     joint = b.service.hub.need_plan().joints[0].name
     talk.ask("park", angles={joint: 10.0}, rate_deg_s=5.0)
-    told = [fields for kind, fields in b.core.obeyed if kind == Command.PARK]
+    told = [fields for kind, fields in b.core.obeyed if kind == CoreCommand.PARK]
     assert len(told) == 1
     b.core.die()
     b.turn(4)
     b.core.begin(keep=True)
     b.turn(6)
-    again = [fields for kind, fields in b.core.obeyed if kind == Command.PARK]
+    again = [fields for kind, fields in b.core.obeyed if kind == CoreCommand.PARK]
     assert len(again) == 2
     assert again[1][1:] == told[0][1:]

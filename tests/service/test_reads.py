@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.daemon.wire import Command as Order
+from nuc_engine.daemon.wire import CoreCommand as Order
 from nuc_engine.service.reads import MOST_PENDING
 from tests.service.test_methods import refused
 from tests.service.test_sccils_dialogue import Interface, change, command

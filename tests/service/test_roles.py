@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nuc_engine.messages.keys import ALLOWED, Client, Role, allow, load_secret, revoke
+from nuc_engine.messages.keys import ALLOWED, AllowedClient, Role, allow, load_secret, revoke
 from nuc_engine.service.clients import MAX_CLIENTS
 from tests.service.bench import HERE, Refusal, Talker
 from tests.service.test_access import b as with_keys
@@ -135,7 +135,7 @@ def test_a_role_that_is_lowered_in_the_list_takes_control_along_and_one_that_is_
     ann.ask("take_control")
     for role, control in ((Role.WATCH, ""), (Role.ADMIN, "")):
         revoke(keys / ALLOWED, "ann")
-        allow(keys / ALLOWED, public, Client("ann", role))
+        allow(keys / ALLOWED, public, AllowedClient("ann", role))
         b.turn(2)
         found = ann.ask("hello", name="ann")
         assert (found["role"], found["control"]) == (role.value, control)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nuc_engine.machine.locations import find_configuration, list_configurations
 from nuc_engine.model.changes import Write, prepare
 from nuc_engine.model.planning import stored_values
-from nuc_engine.model.singularities import Hazards
+from nuc_engine.model.singularities import Singularities
 from nuc_engine.model.store import Store, refusal
 from nuc_engine.model.values import initial_values
 from nuc_engine.service.configuration import make_configuration, read_configuration
@@ -59,7 +59,7 @@ def values_of(hdso):
     return st.one_of(full, full.map(lambda values: values[:1]))
 
 
-HAZARDS = Hazards(PLAN)
+HAZARDS = Singularities(PLAN)
 CLOSED = out_of_reach(PLAN, SMALL_CONFIGURATION)
 WRITABLE = [
     hdso

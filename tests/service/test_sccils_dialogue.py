@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.wire import Command as Order
+from nuc_engine.daemon.wire import CoreCommand as Order
 from nuc_engine.service.sccils import ACK_S, MAX_QUEUED
 from sccils_schemas.documents import Command, CommandResponse, CommandScript, ConfigCommand, HdsoScript
 from sccils_schemas.parser import parse

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.wire import Command
-from nuc_engine.model.changes import Changeset, Control, Write
+from nuc_engine.daemon.wire import CoreCommand
+from nuc_engine.model.changes import Changeset, JointControl, Write
 from nuc_engine.plants.events import Kick
 from nuc_engine.verify import Verdict, verify_bout
 from tests.verify.variants import ZOO, Case, PaperDaemon, documents, run, writes
@@ -109,7 +109,7 @@ def controls(daemon: PaperDaemon) -> None:
         *((999, "mode", 1, "muscle"), (999, "target", 2, 1e6), (999, "tweak", 0, "x"), (999, "rate", 0, 0.0)),
         *((1000, "mode", 1, "force"), (1100, "mode", 2, "force"), (1150, "mode", 0, "hold"), (1150, "mode", 2, "limp")),
     ):
-        daemon.edit(Changeset(0, (), controls=(Control(*control),)), time_ms * MS)
+        daemon.edit(Changeset(0, (), controls=(JointControl(*control),)), time_ms * MS)
     daemon.run(2.3)
 
 
@@ -144,7 +144,7 @@ def unplugged(daemon: PaperDaemon) -> None:
 
 def dumped(daemon: PaperDaemon) -> None:
     daemon.run(0.3)
-    daemon.order(Command.DUMP)
+    daemon.order(CoreCommand.DUMP)
     daemon.run(0.2)
 
 
@@ -155,7 +155,7 @@ def latched(daemon: PaperDaemon) -> None:
 
 def told_off(daemon: PaperDaemon) -> None:
     daemon.run(0.3)
-    daemon.order(Command.OFF, "by hand")
+    daemon.order(CoreCommand.OFF, "by hand")
 
 
 def served(tmp_path: Path, course: Any, case: Case, **options: Any) -> tuple[Path, Verdict]:

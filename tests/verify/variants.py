@@ -20,15 +20,15 @@ from nuc_engine.bout.run import open_leg, prepare_bout
 from nuc_engine.configurations.adapt import adapt, write_adapted
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.modes import Mode
-from nuc_engine.daemon.wire import Command, pack
+from nuc_engine.daemon.wire import CoreCommand, pack
 from nuc_engine.datalogger.commits import inbox
-from nuc_engine.datalogger.documents import Documents, DocumentStore
+from nuc_engine.datalogger.documents import DocumentStore, KeptDocuments
 from nuc_engine.datalogger.events import EventLog
-from nuc_engine.datalogger.keeper import Setting
+from nuc_engine.datalogger.keeper import LoggingSettings
 from nuc_engine.datalogger.manifest import Context
 from nuc_engine.datalogger.writer import LogWriter
 from nuc_engine.machine.locations import find_configuration
-from nuc_engine.model.changes import Changeset, Control
+from nuc_engine.model.changes import Changeset, JointControl
 from nuc_engine.model.planning import stored_values
 from tests.daemon import cores
 
@@ -176,14 +176,14 @@ class PaperDaemon(cores.Bench):
         self.words[Word.CORE_PID] = 4242
         self.data, self.requests = data, 0
         names = [path.name for path in config.iterdir()]
-        told = Documents(config.name, {name: (config / name).read_bytes() for name in names})
+        told = KeptDocuments(config.name, {name: (config / name).read_bytes() for name in names})
         documents = DocumentStore(data)
         options = {"limits": options.get("limits", {}), "approach_deg_s": self.core.options.approach_deg_s}
         wall = datetime(2031, 5, 6, tzinfo=UTC)
         context = Context({"": bus}, options, lambda: {"engine": "0"}, lambda: wall, sync=False, kernel=_mute)
         log = EventLog(io.StringIO())
         self._tell("documents", documents.keep(told))
-        self.writer = LogWriter(self.block, Setting(data, True, {}), context, documents, log, lambda: None)
+        self.writer = LogWriter(self.block, LoggingSettings(data, True, {}), context, documents, log, lambda: None)
 
     def _tell(self, what: str, *fields: Any) -> None:
         assert inbox(self.block).put(0, pack(what, self.block.rings["records"].written, self.clock.now_ns, *fields))
@@ -194,7 +194,7 @@ class PaperDaemon(cores.Bench):
         self._tell("author", 1000 + self.requests, "Ann", 1)
         writes = [[w.hdso, list(w.values)] for w in changeset.writes]
         controls = [[c.what, c.joint, c.value] for c in changeset.controls]
-        put = self.core.commands.put(Command.CHANGESET, pack(1000 + self.requests, at_ns, writes, controls))
+        put = self.core.commands.put(CoreCommand.CHANGESET, pack(1000 + self.requests, at_ns, writes, controls))
         assert put
 
     def stored(self, number: int, value: float | str) -> tuple[float, ...]:
@@ -216,13 +216,13 @@ class PaperDaemon(cores.Bench):
         for _ in range(100):
             if self.mode is Mode.RUNNING:
                 return
-            self.order(Command.RUN, 0, -1, 1)
+            self.order(CoreCommand.RUN, 0, -1, 1)
             super().run(0.03)
         raise AssertionError(f"no bout began: {self.mode}")
 
     def end(self) -> Path:
         """End the bout where it has not ended; return its directory, complete."""
-        self.order(Command.STOP, "off")
+        self.order(CoreCommand.STOP, "off")
         self.run(0.3)
         self.clock.now_ns += 2_000_000_000
         self.log()
@@ -242,7 +242,7 @@ def _run_core(case: Case, config: Path, script: Path, data: Path) -> Path:
     for changeset in changesets:
         daemon.edit(changeset, changeset.time_ns)
     for time_s, *control in case.controls:
-        daemon.edit(Changeset(0, (), controls=(Control(*control),)), round(time_s * 1e9))
+        daemon.edit(Changeset(0, (), controls=(JointControl(*control),)), round(time_s * 1e9))
     daemon.begin()
     daemon.run(case.seconds)
     return daemon.end()

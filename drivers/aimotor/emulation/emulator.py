@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from drivers.aimotor.codec import MAX_RAW, REPLY_BYTES, REQUEST_BYTES, Op, Request, RequestParser
+from drivers.aimotor.codec import MAX_RAW, REPLY_BYTES, REQUEST_BYTES, AiMotorRequest, Op, RequestParser
 from drivers.aimotor.emulation.injection import LineRecord
-from drivers.aimotor.emulation.servos import ROUND_OFF, Crew
+from drivers.aimotor.emulation.servos import ROUND_OFF, EmulatedServos
 from drivers.aimotor.table import BYTE_GAP_NS, DEFAULT_BAUD, DEFAULT_TURNAROUND_NS, TICK_A, TICK_DEG
 from drivers.errors import BusError
 from drivers.injection import FaultLayer, LineFaults
@@ -102,8 +102,8 @@ class AiMotorEmulator:
             raise BusError("turnaround jitter needs a generator: pass rng")
         self.collisions = 0
         self.record = LineRecord()
-        self._crew = Crew(servos, plant, baud=baud, tick_deg=tick_deg, wck=wck)
-        self._troubles = self._crew.troubles
+        self._crew = EmulatedServos(servos, plant, baud=baud, tick_deg=tick_deg, wck=wck)
+        self._troubles = self._crew.faults
         self._plant = plant
         self._tick_deg = tick_deg
         self._turnaround_ns = turnaround_ns
@@ -193,7 +193,7 @@ class AiMotorEmulator:
     def supply(self, *, on: bool) -> None:
         """Take the supply of all servos away (silent, limp), or give it back (passive, answering)."""
         self._troubles.powered = on
-        self._parser.forget()
+        self._parser.reset()
         for servo in range(len(self._troubles)):
             self._crew.power_up(servo)
         self._forget_frames()
@@ -319,7 +319,7 @@ class AiMotorEmulator:
 
     def _choose_path(self) -> None:
         """Let whole known frames skip the parser only while nothing can go wrong with them."""
-        healthy = self._faults is None and self._troubles.none and self._parser.idle and not self._crew.wheels
+        healthy = self._faults is None and self._troubles.healthy and self._parser.idle and not self._crew.wheels
         self._quick = self._known if healthy else _NO_FRAMES
 
     def _jitter(self) -> int:
@@ -331,7 +331,7 @@ class AiMotorEmulator:
     def _receive_any(self, data: bytes, now_ns: int) -> None:
         start_ns = max(now_ns, self._rx_free_ns)
         if start_ns - self._rx_free_ns > BYTE_GAP_NS:
-            self._parser.forget()
+            self._parser.reset()
         self._rx_free_ns = end_ns = start_ns + wire_ns(len(data), self._baud)
         if not self._troubles.powered:
             self._plant.advance(end_ns)
@@ -342,7 +342,7 @@ class AiMotorEmulator:
         self._last = _NO_REPLY
         for index, request in requests:
             heard_ns = start_ns + wire_ns(index + 1, self._baud)
-            if reply := self._crew.obey(request, heard_ns):
+            if reply := self._crew.execute(request, heard_ns):
                 self._send(reply, heard_ns, asked_early=now_ns < self._answered_ns)
         if self._faults is not None:
             meant, sent, delay_ns = self._last
@@ -351,8 +351,8 @@ class AiMotorEmulator:
             self._remember(data, requests[0][1])
         self._choose_path()
 
-    def _remember(self, data: bytes, request: Request) -> None:
-        hearers = self._crew.hearers(request.bus_id)
+    def _remember(self, data: bytes, request: AiMotorRequest) -> None:
+        hearers = self._crew.addressed(request.bus_id)
         plain = len(hearers) == 1 and self._crew.memories[hearers[0]].as_delivered
         if plain and request.op in (Op.POSITION_SEND, Op.POSITION_READ):
             self._known[data] = (hearers[0], request.value * self._tick_deg, request.level)

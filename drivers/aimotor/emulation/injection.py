@@ -1,4 +1,4 @@
-"""What can be wrong with the servos on an emulated line, as state: who hears, who is limp, who talks out of turn."""
+"""What can be wrong with the servos on an emulated line, as state: which are powered, which are limp, which babble."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from drivers.aimotor.codec import HEADER, MAX_ID, REPLY_BYTES
 from drivers.errors import BusError
 
 
-class Troubles:
+class ServoFaults:
     """State of `len(bus_ids)` servos, counted from 0; all is well at first.
 
     `tripped` servos have gone passive by themselves and obey no position send. `limit_a` is the current in A above
@@ -24,7 +24,7 @@ class Troubles:
         "_unplugged",
         "babbling",
         "limit_a",
-        "patience_ns",
+        "overload_after_ns",
         "powered",
         "stuck",
         "tripped",
@@ -39,14 +39,14 @@ class Troubles:
         self.babbling: set[int] = set()
         self.tripped: set[int] = set()
         self.limit_a: float | None = None
-        self.patience_ns = 0
+        self.overload_after_ns = 0
         self.powered = True
 
     def __len__(self) -> int:
         return len(self._ids)
 
     @property
-    def none(self) -> bool:
+    def healthy(self) -> bool:
         """Whether every servo does what it should; a line with ids twice or changed is well too."""
         bad = self._unplugged or self.stuck or self.babbling or self.tripped
         return not bad and self.powered and self.limit_a is None and len(set(self._ids)) == len(self._ids)
@@ -61,13 +61,13 @@ class Troubles:
         if not 0 <= servo < len(self._ids):
             raise BusError(f"no servo {servo} on this line: expected 0 to {len(self._ids) - 1}")
 
-    def there(self) -> tuple[int, ...]:
+    def powered_servos(self) -> tuple[int, ...]:
         """Return the servos that have power."""
         return tuple(k for k in range(len(self._ids)) if self.powered and k not in self._unplugged)
 
     def listeners(self, bus_id: int) -> tuple[int, ...]:
         """Return the servos with power that have this id."""
-        return tuple(k for k in self.there() if self._ids[k] == bus_id)
+        return tuple(k for k in self.powered_servos() if self._ids[k] == bus_id)
 
     def id_of(self, servo: int) -> int:
         """Return the id the servo listens to now."""
@@ -96,7 +96,7 @@ class Troubles:
 
     def set_overload(self, limit_a: float | None, patience_ns: int) -> None:
         """Let servos trip after `patience_ns` above `limit_a`, counted anew."""
-        self.limit_a, self.patience_ns = limit_a, patience_ns
+        self.limit_a, self.overload_after_ns = limit_a, patience_ns
         self._over_since.clear()
 
     def overloaded(self, servo: int, current_a: float, now_ns: int, limit_a: float, patience_ns: int) -> bool:

@@ -31,7 +31,7 @@ _DELIVERED: Final = {
 """Factory settings of a wCK besides rate and gains: 800 mA as for the AI motor; the rest is assumed."""
 
 
-class Memory:
+class AiMotorMemory:
     """The registers of one servo. `family` and `model` are what it is; raw values by the fields of the set commands."""
 
     __slots__ = ("_analogue", "_factory_gain", "_kept", "_now", "family", "model")

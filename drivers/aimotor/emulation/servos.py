@@ -12,9 +12,9 @@ from functools import reduce
 from typing import Final, NamedTuple
 
 from drivers.aimotor.answers import encode_10bit
-from drivers.aimotor.codec import MAX_ID, MAX_ID_10BIT, MAX_RAW, Op, Request
-from drivers.aimotor.emulation.injection import Troubles
-from drivers.aimotor.emulation.memory import OVERLOAD_AFTER_NS, Memory
+from drivers.aimotor.codec import MAX_ID, MAX_ID_10BIT, MAX_RAW, AiMotorRequest, Op
+from drivers.aimotor.emulation.injection import ServoFaults
+from drivers.aimotor.emulation.memory import OVERLOAD_AFTER_NS, AiMotorMemory
 from drivers.aimotor.models import TICKS_PER_10BIT
 from drivers.aimotor.table import ID_SET, MOST_10BIT, TICK_A, TICK_DEG, Family
 from drivers.servo import LEVEL_SHARE, ServoAddress, ServoModel, ServoPlant
@@ -86,10 +86,10 @@ ROUND_OFF: Final = 1e-9
 _NO_ROTATIONS = b"\x00"
 
 
-class Crew:
+class EmulatedServos:
     """Servos counted from 0 in the order given. `refused` counts requests that a servo heard and does not know."""
 
-    __slots__ = ("_plant", "_tick_deg", "baud", "memories", "refused", "troubles", "wheels")
+    __slots__ = ("_plant", "_tick_deg", "baud", "faults", "memories", "refused", "wheels")
 
     def __init__(
         self, servos: Sequence[ServoAddress], plant: ServoPlant, *, baud: int, tick_deg: float, wck: bool
@@ -97,17 +97,17 @@ class Crew:
         """Power them up: the plant's shafts are released. `wck`: servos without a model are wCKs."""
         self.baud = baud
         self.refused = 0
-        self.troubles = Troubles([servo.bus_id for servo in servos])
-        self.memories = tuple(Memory(servo.model, baud, wck=wck) for servo in servos)
+        self.faults = ServoFaults([servo.bus_id for servo in servos])
+        self.memories = tuple(AiMotorMemory(servo.model, baud, wck=wck) for servo in servos)
         self.wheels = Wheels(plant)
         self._plant = plant
         self._tick_deg = tick_deg
         for index in range(len(servos)):
             plant.release(index)
 
-    def hearers(self, bus_id: int) -> tuple[int, ...]:
-        """Return the servos that take a request to `bus_id` for theirs."""
-        return tuple(k for k in self.troubles.listeners(bus_id) if self.memories[k].baud == self.baud)
+    def addressed(self, bus_id: int) -> tuple[int, ...]:
+        """Return the servos that a request to `bus_id` addresses."""
+        return tuple(k for k in self.faults.listeners(bus_id) if self.memories[k].baud == self.baud)
 
     def advance(self, now_ns: int) -> None:
         """Let the plant run as far as `now_ns`, with what turns like a wheel turning."""
@@ -115,17 +115,17 @@ class Crew:
             self.wheels.turn(now_ns)
         self._plant.advance(now_ns)
 
-    def obey(self, request: Request, heard_ns: int) -> bytes:
-        """Let everybody do what the request tells them; return what is answered, nothing for silence."""
+    def execute(self, request: AiMotorRequest, heard_ns: int) -> bytes:
+        """Carry out a request on every servo it addresses; return the reply, empty without one."""
         self.advance(heard_ns)
         if request.op is Op.SYNC_SEND:
             for bus_id, target in enumerate(request.payload):
-                for servo in self.hearers(bus_id):
+                for servo in self.addressed(bus_id):
                     self._drive(servo, target, request.level)
             return b""
         if request.op is Op.BREAK:
             return self._break()
-        replies = [self._obey_one(servo, request, heard_ns) for servo in self.hearers(request.bus_id)]
+        replies = [self._obey_one(servo, request, heard_ns) for servo in self.addressed(request.bus_id)]
         # An idle line is high, so of bits that two servos send at once the zeros win.
         return bytes(reduce(lambda a, b: a & b, values) for values in zip(*filter(None, replies), strict=True))
 
@@ -137,24 +137,24 @@ class Crew:
     def power_up(self, servo: int) -> None:
         """Let a servo start anew: no torque, no overload, and of its registers what they keep."""
         self.release(servo)
-        self.troubles.recover(servo)
+        self.faults.recover(servo)
         self.memories[servo].power_up()
 
     def trip(self, servo: int) -> None:
         """Let a servo go passive by itself."""
-        self.troubles.tripped.add(servo)
+        self.faults.tripped.add(servo)
         self.release(servo)
 
     def rename(self, servo: int, bus_id: int) -> None:
         """Let a servo listen to another id. Raises `BusError` for one that its wire can not carry."""
-        self.troubles.check(servo)
+        self.faults.check(servo)
         ten_bit = self.memories[servo].family is Family.WCK
-        self.troubles.rename(servo, bus_id, MAX_ID_10BIT if ten_bit else MAX_ID)
+        self.faults.rename(servo, bus_id, MAX_ID_10BIT if ten_bit else MAX_ID)
 
-    def _obey_one(self, servo: int, request: Request, heard_ns: int) -> bytes:
+    def _obey_one(self, servo: int, request: AiMotorRequest, heard_ns: int) -> bytes:
         """Let one servo do what it is told; return its answer, nothing for what it refuses."""
         sample = self._plant.sample(servo)
-        angle_deg, current_a = self.troubles.stuck.get(servo, sample)
+        angle_deg, current_a = self.faults.stuck.get(servo, sample)
         position = min(max(int(angle_deg / self._tick_deg + 0.5), 0), MAX_RAW)
         current = min(max(int(current_a / TICK_A + ROUND_OFF), 0), MAX_RAW)
         self._watch_load(servo, sample[1], heard_ns)
@@ -162,7 +162,7 @@ class Crew:
             self._drive(servo, request.value, request.level)
         elif request.op is Op.PASSIVE:
             self.release(servo)
-            self.troubles.recover(servo)
+            self.faults.recover(servo)
             # The manual's table names the position twice here.
             return bytes((position, position))
         elif request.op is not Op.POSITION_READ:
@@ -171,7 +171,7 @@ class Crew:
             return answer or b""
         return bytes((current, position))
 
-    def _obey_wck(self, servo: int, request: Request, angle_deg: float, heard_ns: int) -> bytes | None:
+    def _obey_wck(self, servo: int, request: AiMotorRequest, angle_deg: float, heard_ns: int) -> bytes | None:
         """Let a wCK do what an AI motor does not know; return its answer, None for what it does not know either."""
         if self.memories[servo].family is not Family.WCK:
             return None
@@ -188,7 +188,7 @@ class Crew:
         position = int(angle_deg / (self._tick_deg * TICKS_PER_10BIT) + 0.5)
         return encode_10bit(min(max(position, 0), MOST_10BIT))
 
-    def _set(self, servo: int, request: Request) -> bytes | None:
+    def _set(self, servo: int, request: AiMotorRequest) -> bytes | None:
         d3, d4 = request.payload
         if request.value != ID_SET:
             return self.memories[servo].obey(request.value, d3, d4)
@@ -200,7 +200,7 @@ class Crew:
     def _drive(self, servo: int, target: int, level: int) -> None:
         memory = self.memories[servo]
         goal_deg = memory.within_bounds(target) * self._tick_deg
-        if servo in self.troubles.tripped:
+        if servo in self.faults.tripped:
             return
         self.wheels.stop(servo)
         if memory.factory_gain:
@@ -212,34 +212,34 @@ class Crew:
         """Drive a shaft with a share of the stall torque: 254 is all of it (assumed)."""
         memory = self.memories[servo]
         goal_deg = memory.within_bounds(target * TICKS_PER_10BIT) * self._tick_deg
-        if servo in self.troubles.tripped:
+        if servo in self.faults.tripped:
             return
         self.wheels.stop(servo)
         self._plant.drive(servo, goal_deg, self._stiffness(memory), torque / MAX_RAW * self._stall(memory))
 
-    def _stiffness(self, memory: Memory) -> float:
+    def _stiffness(self, memory: AiMotorMemory) -> float:
         """Return torque per degree of error (N m) at the P gain in force."""
         model = memory.model
         return model.tick_torque_n_m(memory["P"]) / model.tick_deg * (TICK_DEG / self._tick_deg)
 
-    def _stall(self, memory: Memory) -> float:
+    def _stall(self, memory: AiMotorMemory) -> float:
         return memory.model.stall_torque_n_m
 
     def _turn(self, servo: int, value: int, angle_deg: float, heard_ns: int) -> None:
-        if servo not in self.troubles.tripped:
+        if servo not in self.faults.tripped:
             speed = wheel_speed_deg_s(self.memories[servo].model, value)
             self.wheels.start(servo, angle_deg, speed, MAX_RAW * self._tick_deg, heard_ns)
 
     def _watch_load(self, servo: int, current_a: float, heard_ns: int) -> None:
-        troubles = self.troubles
-        limit_a, patience_ns = troubles.limit_a, troubles.patience_ns
+        troubles = self.faults
+        limit_a, patience_ns = troubles.limit_a, troubles.overload_after_ns
         if limit_a is None:
             limit_a, patience_ns = self.memories[servo].limit_a, OVERLOAD_AFTER_NS
         if limit_a is not None and troubles.overloaded(servo, current_a, heard_ns, limit_a, patience_ns):
             self.trip(servo)
 
     def _break(self) -> bytes:
-        there = [k for k in self.troubles.there() if self.memories[k].baud == self.baud]
+        there = [k for k in self.faults.powered_servos() if self.memories[k].baud == self.baud]
         for servo in there:
             self.release(servo)
-        return bytes((self.troubles.id_of(there[0]), 0)) if there else b""
+        return bytes((self.faults.id_of(there[0]), 0)) if there else b""

@@ -12,8 +12,8 @@ from typing import Final
 from drivers.bench.settings import Setting, check_setting
 from drivers.clock import WaitingClock
 from drivers.errors import BusError
-from drivers.framed.bench.single import Line, says
-from drivers.framed.layout import BAUD, ID, TORQUE, Kind, Layout, without_place, without_torque
+from drivers.framed.bench.blocking import BlockingLine, has_value
+from drivers.framed.layout import BAUD, ID, TORQUE, FamilyLayout, ModelLayout, without_place, without_torque
 from drivers.framed.registers import Register
 from drivers.port import Port
 
@@ -43,13 +43,13 @@ _LOCK: Final = "it is opened and closed again whenever a setting is kept"
 class FramedSettings:
     """The registers of one servo that answers."""
 
-    def __init__(self, port: Port, pace: WaitingClock, layout: Layout, bus_id: int, model: str = "") -> None:
+    def __init__(self, port: Port, pace: WaitingClock, layout: FamilyLayout, bus_id: int, model: str = "") -> None:
         """Ask it who it is. Raises `BusError` when nobody answers, or another model than expected."""
-        self._line, self._layout, self._bus_id = Line(port, pace, layout), layout, bus_id
+        self._line, self._layout, self._bus_id = BlockingLine(port, pace, layout), layout, bus_id
         kind = self._line.expect(bus_id)
         if model and layout.kinds[model].model.number != kind.model.number:
             raise BusError(f"the servo with id {bus_id} is {kind.model.name}, expected {model}")
-        self._kind: Kind = layout.kinds[model] if model else kind
+        self._kind: ModelLayout = layout.kinds[model] if model else kind
         same = [name for name, other in layout.kinds.items() if other.model.number == kind.model.number]
         self.model: str = model or " or ".join(same)
         rising = sorted(self._kind.table.all.values(), key=lambda register: register.address)
@@ -66,7 +66,7 @@ class FramedSettings:
         register = self._kind.table[name]
         status = self._line.ask(self._bus_id, register)
         if status is not None:
-            return register.decode(status.params) if says(status, register) else None
+            return register.decode(status.params) if has_value(status, register) else None
         if not self._line.ping(self._bus_id):
             raise BusError(f"id {self._bus_id} no longer answers")
         raise BusError(

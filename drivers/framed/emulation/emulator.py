@@ -23,8 +23,8 @@ from typing import Final
 import numpy as np
 
 from drivers.errors import BusError
-from drivers.framed.emulation.groups import FAST, WRITES, Part, group_parts
-from drivers.framed.emulation.servo import ACTION, REG_WRITE, Answer, FramedServo
+from drivers.framed.emulation.groups import FAST, WRITES, GroupPart, group_parts
+from drivers.framed.emulation.servo import ACTION, REG_WRITE, FramedServo, StatusReply
 from drivers.framed.emulation.wire import ServosWire
 from drivers.framed.packet import BROADCAST, PING, READ, WRITE, Dialect, Packet
 from drivers.injection import FaultLayer, LineFaults
@@ -43,13 +43,13 @@ _IDLE = 0xFF
 # No id on the wire: a part of a request for several that names the broadcast id is for nobody.
 _ALL = -1
 
-FastStatus = Callable[[Sequence[Part], Sequence[tuple[int, Answer]]], bytes]
+FastStatus = Callable[[Sequence[GroupPart], Sequence[tuple[int, StatusReply]]], bytes]
 """Makes one packet of several answers (ids and answers) to the parts of a request; with fewer answers than parts it
 breaks off, as servos do behind one that is missing. Nothing where the packet would be too long."""
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class LineBehaviour:
     """How a family's servos behave on the line.
 
     `groups` are the instructions for several that they know. To a ping for all they answer in slots, in the order of
@@ -90,7 +90,7 @@ class FramedEmulator:
     def __init__(
         self,
         dialect: Dialect,
-        manners: Manners,
+        manners: LineBehaviour,
         servos: Sequence[FramedServo],
         plant: ServoPlant,
         *,
@@ -128,18 +128,18 @@ class FramedEmulator:
         wire, baud = self._wire, self.baud
         start_ns = max(now_ns, self._rx_free_ns)
         if start_ns - self._rx_free_ns > self._manners.byte_gap_ns:
-            self._parser.forget()
+            self._parser.reset()
         self._rx_free_ns = end_ns = start_ns + wire_ns(len(data), baud)
         if not self._powered:
             self._plant.advance(end_ns)
             return
         self.chatter(now_ns, end_ns + _CHATTER_NS)
-        data, start_ns = wire.through(data, start_ns)
+        data, start_ns = wire.without_collision(data, start_ns)
         done = 0
-        for index, packet in self._parser.feed(wire.heard(data)):
+        for index, packet in self._parser.feed(wire.garbled(data)):
             begin_ns, heard_ns = start_ns + wire_ns(done, baud), start_ns + wire_ns(index + 1, baud)
             done = index + 1
-            if wire.taken(begin_ns, heard_ns):
+            if wire.busy_between(begin_ns, heard_ns):
                 wire.collisions += 1
                 continue
             self._settle(heard_ns)
@@ -175,7 +175,7 @@ class FramedEmulator:
     def supply(self, *, on: bool) -> None:
         """Take the supply of all servos away, or give it back."""
         self._powered = on
-        self._parser.forget()
+        self._parser.reset()
         self._by_id = None
         for servo in self.servos:
             servo.power_up()
@@ -290,7 +290,7 @@ class FramedEmulator:
             if answer is not None and answering:
                 statuses.append(self._dialect.status(packet.bus_id, *answer))
         if statuses:
-            self._wire.say(_overlaid(statuses), listeners[0].return_delay_ns, now_ns, now_ns)
+            self._wire.send_status(_overlaid(statuses), listeners[0].return_delay_ns, now_ns, now_ns)
         width = self._dialect.address_bytes
         if self._seconds and packet.instruction == WRITE and len(packet.params) > width:
             self._follow(packet.bus_id, int.from_bytes(packet.params[:width], "little"), packet.params[width:], now_ns)
@@ -301,7 +301,7 @@ class FramedEmulator:
             if servo.second_id == bus_id and servo.bus_id not in own and servo.wakes_ns <= now_ns:
                 servo.write_second(address, data, now_ns)
 
-    def _do(self, servo: FramedServo, packet: Packet, now_ns: int) -> Answer | None:
+    def _do(self, servo: FramedServo, packet: Packet, now_ns: int) -> StatusReply | None:
         """Let one servo do what it is told; return its answer, None where it says nothing."""
         width, params = self._dialect.address_bytes, packet.params
         address, rest = int.from_bytes(params[:width], "little"), params[width:]
@@ -312,9 +312,9 @@ class FramedEmulator:
             return servo.read(address, int.from_bytes(rest, "little"), now_ns)
         if instruction in (WRITE, REG_WRITE) and rest:
             later = instruction == REG_WRITE
-            return Answer(servo.reg_write(address, rest) if later else servo.write(address, rest, now_ns))
+            return StatusReply(servo.reg_write(address, rest) if later else servo.write(address, rest, now_ns))
         if instruction == ACTION and not params:
-            return Answer(servo.action(now_ns))
+            return StatusReply(servo.action(now_ns))
         return servo.obey(instruction, params, now_ns, everybody=packet.bus_id == BROADCAST)
 
     def _obey_group(self, packet: Packet, now_ns: int) -> None:
@@ -331,9 +331,11 @@ class FramedEmulator:
             after_ns = now_ns
             for servos, answers in self._answers(parts, now_ns):
                 statuses = [self._dialect.status(servos[0].bus_id, *answer) for answer in answers]
-                after_ns = self._wire.say(_overlaid(statuses), servos[0].return_delay_ns, after_ns, now_ns)
+                after_ns = self._wire.send_status(_overlaid(statuses), servos[0].return_delay_ns, after_ns, now_ns)
 
-    def _answers(self, parts: Sequence[Part], now_ns: int) -> Iterable[tuple[Sequence[FramedServo], Sequence[Answer]]]:
+    def _answers(
+        self, parts: Sequence[GroupPart], now_ns: int
+    ) -> Iterable[tuple[Sequence[FramedServo], Sequence[StatusReply]]]:
         """Return who answers, and what, up to the first part nobody answers to; mostly one servo with one answer."""
         for part in parts:
             servos = [servo for servo in self._listeners(part.bus_id, now_ns) if servo.answers(READ)]
@@ -341,18 +343,18 @@ class FramedEmulator:
                 return
             yield servos, [servo.read(part.address, part.length, now_ns) for servo in servos]
 
-    def _answer_fast(self, parts: Sequence[Part], fast_status: FastStatus, now_ns: int) -> None:
+    def _answer_fast(self, parts: Sequence[GroupPart], fast_status: FastStatus, now_ns: int) -> None:
         """Send one packet to which all have added; where two have one id, what is left of two packets."""
         said = list(self._answers(parts, now_ns))
         packets: list[bytes] = []
         for k in range(max((len(answers) for _, answers in said), default=0)):
-            given: list[tuple[int, Answer]] = []
+            given: list[tuple[int, StatusReply]] = []
             for part, (_, answers) in zip(parts, said, strict=False):
                 error, data = answers[min(k, len(answers) - 1)]
-                given.append((part.bus_id, Answer(error, data.ljust(part.length, b"\0"))))
+                given.append((part.bus_id, StatusReply(error, data.ljust(part.length, b"\0"))))
             packets.append(fast_status(parts, given))
         if packets and packets[0]:
-            self._wire.say(_overlaid(packets), said[0][0][0].return_delay_ns, now_ns, now_ns)
+            self._wire.send_status(_overlaid(packets), said[0][0][0].return_delay_ns, now_ns, now_ns)
 
     def _ping_all(self, now_ns: int) -> None:
         slot_ns = wire_ns(self._dialect.status_bytes(3), self.baud) + LONGEST_DELAY_NS
@@ -363,7 +365,7 @@ class FramedEmulator:
             statuses.setdefault(slot, []).append((servo, status))
         for slot, said in sorted(statuses.items(), key=lambda item: item[0]):
             delay_ns = said[0][0].return_delay_ns + slot * slot_ns
-            self._wire.say(_overlaid([status for _, status in said]), delay_ns, now_ns, now_ns)
+            self._wire.send_status(_overlaid([status for _, status in said]), delay_ns, now_ns, now_ns)
 
 
 def _overlaid(messages: Sequence[bytes]) -> bytes:

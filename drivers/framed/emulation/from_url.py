@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 
 from drivers.errors import BusUrlError
-from drivers.framed.emulation.emulator import DEFAULT_TURNAROUND_NS, FramedEmulator, Manners
+from drivers.framed.emulation.emulator import DEFAULT_TURNAROUND_NS, FramedEmulator, LineBehaviour
 from drivers.framed.emulation.servo import FramedServo
 from drivers.framed.family import FramedFamily
-from drivers.framed.layout import Layout
+from drivers.framed.layout import FamilyLayout
 from drivers.framed.servos import make_servos
 from drivers.injection import FaultLayer
 from drivers.serial.lineoptions import all_options
@@ -35,11 +35,11 @@ class Emulation:
     """What a family's emulated servos are made of: one servo, and how they behave on the line."""
 
     servo: ServoMaker
-    manners: Manners
+    behaviour: LineBehaviour
 
     def power_up(
         self,
-        layout: Layout,
+        layout: FamilyLayout,
         servos: Sequence[ServoAddress],
         plant: ServoPlant,
         *,
@@ -56,7 +56,7 @@ class Emulation:
         ]
         return FramedEmulator(
             layout.dialect,
-            self.manners,
+            self.behaviour,
             emulated,
             plant,
             baud=baud,

@@ -16,7 +16,7 @@ FAST: Final = frozenset((FAST_SYNC_READ, FAST_BULK_READ))
 WRITES: Final = frozenset((SYNC_WRITE, BULK_WRITE))
 
 
-class Part(NamedTuple):
+class GroupPart(NamedTuple):
     """What a request to several is for one of them: `length` bytes from `address`, or `data` to there."""
 
     bus_id: int
@@ -25,7 +25,7 @@ class Part(NamedTuple):
     data: bytes = b""
 
 
-def group_parts(packet: Packet, width: int) -> tuple[Part, ...]:
+def group_parts(packet: Packet, width: int) -> tuple[GroupPart, ...]:
     """Return the parts of a request to several, in their order; addresses and counts are `width` bytes.
 
     Nothing for a packet whose parameters do not come out even: no servo could tell which part is its own.
@@ -40,32 +40,32 @@ def group_parts(packet: Packet, width: int) -> tuple[Part, ...]:
     address, count = _number(params[:width]), _number(params[width : 2 * width])
     rest = params[2 * width :]
     if packet.instruction != SYNC_WRITE:
-        return tuple(Part(bus_id, address, count) for bus_id in rest)
+        return tuple(GroupPart(bus_id, address, count) for bus_id in rest)
     if len(rest) % (count + 1):
         return ()
     pieces = (rest[at : at + count + 1] for at in range(0, len(rest), count + 1))
-    return tuple(Part(piece[0], address, count, piece[1:]) for piece in pieces)
+    return tuple(GroupPart(piece[0], address, count, piece[1:]) for piece in pieces)
 
 
 def _number(data: bytes) -> int:
     return int.from_bytes(data, "little")
 
 
-def _bulk_read(params: bytes, width: int) -> tuple[Part, ...]:
+def _bulk_read(params: bytes, width: int) -> tuple[GroupPart, ...]:
     size = 1 + 2 * width
     if len(params) % size:
         return ()
     pieces = (params[at : at + size] for at in range(0, len(params), size))
-    return tuple(Part(piece[0], _number(piece[1 : 1 + width]), _number(piece[1 + width :])) for piece in pieces)
+    return tuple(GroupPart(piece[0], _number(piece[1 : 1 + width]), _number(piece[1 + width :])) for piece in pieces)
 
 
-def _bulk_write(params: bytes, width: int) -> tuple[Part, ...]:
-    parts: list[Part] = []
+def _bulk_write(params: bytes, width: int) -> tuple[GroupPart, ...]:
+    parts: list[GroupPart] = []
     while params:
         head, params = params[: 1 + 2 * width], params[1 + 2 * width :]
         count = _number(head[1 + width :])
         if len(head) < 1 + 2 * width or len(params) < count:
             return ()
-        parts.append(Part(head[0], _number(head[1 : 1 + width]), count, params[:count]))
+        parts.append(GroupPart(head[0], _number(head[1 : 1 + width]), count, params[:count]))
         params = params[count:]
     return tuple(parts)

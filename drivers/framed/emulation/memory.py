@@ -9,7 +9,7 @@ from drivers.framed.registers import Register, RegisterTable
 _WHO: Final = ("id", "baud_rate", "secondary_id")
 
 
-class Change(NamedTuple):
+class RegisterWrite(NamedTuple):
     """What a write would do to one register; `whole` where it covers all of its bytes."""
 
     register: Register
@@ -17,7 +17,7 @@ class Change(NamedTuple):
     whole: bool
 
 
-class Memory(dict[str, int]):
+class RegisterMemory(dict[str, int]):
     """Registers by name; a value that a register can not hold is taken to the nearest it can.
 
     A dictionary, since an emulated servo looks into dozens of registers for each request. `renamed` says that an id
@@ -85,19 +85,19 @@ class Memory(dict[str, int]):
             self._spans[address, count] = found
         return found
 
-    def changes(self, address: int, data: bytes) -> list[Change]:
+    def changes(self, address: int, data: bytes) -> list[RegisterWrite]:
         """Return what writing `data` at `address` would make of each register it touches; nothing is written."""
         touched = self.touched(address, len(data))
         if len(touched) == 1 and touched[0].address == address and touched[0].size == len(data):
-            return [Change(touched[0], touched[0].decode(data), whole=True)]
+            return [RegisterWrite(touched[0], touched[0].decode(data), whole=True)]
         cells = bytearray(self._cells)
         end = min(address + len(data), len(cells))
         cells[address:end] = data[: max(end - address, 0)]
-        found: list[Change] = []
+        found: list[RegisterWrite] = []
         for register in touched:
             first, last = register.address, register.address + register.size
             whole = first >= address and last <= address + len(data)
-            found.append(Change(register, register.decode(bytes(cells[first:last])), whole))
+            found.append(RegisterWrite(register, register.decode(bytes(cells[first:last])), whole))
         return found
 
 

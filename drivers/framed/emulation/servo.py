@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final, NamedTuple
 
 from drivers.errors import BusUrlError
-from drivers.framed.emulation.memory import Memory
+from drivers.framed.emulation.memory import RegisterMemory
 from drivers.framed.packet import PING, READ
 from drivers.framed.registers import RegisterTable
 from drivers.port import NEVER
@@ -29,14 +29,14 @@ ROOM_DEG_C: Final = 25
 NOTHING_WRONG: Final = 0
 
 
-class Answer(NamedTuple):
+class StatusReply(NamedTuple):
     """A status to be sent: the error byte, and data."""
 
     error: int
     data: bytes = b""
 
 
-class Sight(NamedTuple):
+class ShaftReading(NamedTuple):
     """What a servo knows when it is read: its shaft, the share of full drive it gives (-1 to 1), the time in ns."""
 
     motion: Motion
@@ -89,19 +89,19 @@ class FramedServo(ABC):
             rates = ", ".join(map(str, sorted(codes)))
             raise BusUrlError(f"{model.name} can not be set to {baud} bit/s: expected one of {rates}")
         self.number, self.model = number, model
-        self.memory = Memory(table)
+        self.memory = RegisterMemory(table)
         self.plugged = True
         # Deaf until then; when something was last heard.
         self.wakes_ns = self.fed_ns = 0
         self.limit_a: float | None = None
         self.patience_ns = 0
-        self.senses: dict[str, Callable[[Sight], int]] = {}
+        self.senses: dict[str, Callable[[ShaftReading], int]] = {}
         self._bauds, self._plant = bauds, plant
-        self._frozen: Sight | None = None
+        self._frozen: ShaftReading | None = None
         # What the plant was told last: goal in degrees, stiffness, share of full drive; None for a free shaft.
         self._course: tuple[float, float, float] | None = None
         # What to bring up to date for a read of a stretch of addresses asked for before.
-        self._sensed: dict[tuple[int, int], tuple[tuple[str, Callable[[Sight], int]], ...]] = {}
+        self._sensed: dict[tuple[int, int], tuple[tuple[str, Callable[[ShaftReading], int]], ...]] = {}
         self._pending: tuple[int, bytes] | None = None
         self._over_since_ns = -1
         self.memory.restore({"id": address.bus_id, "baud_rate": codes[baud]})
@@ -146,12 +146,12 @@ class FramedServo(ABC):
         """Return the error byte of a status when nothing is wrong with the request."""
         ...
 
-    def ping(self) -> Answer:
+    def ping(self) -> StatusReply:
         """Say that the servo is there."""
-        return Answer(self.error())
+        return StatusReply(self.error())
 
     @abstractmethod
-    def read(self, address: int, count: int, now_ns: int) -> Answer:
+    def read(self, address: int, count: int, now_ns: int) -> StatusReply:
         """Return registers."""
         ...
 
@@ -165,7 +165,7 @@ class FramedServo(ABC):
         self.write(address, data, now_ns)
 
     @abstractmethod
-    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> Answer | None:
+    def obey(self, instruction: int, params: bytes, now_ns: int, *, everybody: bool) -> StatusReply | None:
         """Do something else; None where the servo says nothing to it. `everybody` is whether all are told."""
         ...
 
@@ -234,7 +234,7 @@ class FramedServo(ABC):
         """What the P gain makes of a degree of error."""
         return self.model.tick_torque_n_m(self.memory["position_p_gain"]) / self.model.tick_deg
 
-    def steer(self) -> None:
+    def drive_plant(self) -> None:
         """Let the plant do what the registers say."""
         if not self.driving:
             self._course = None
@@ -243,13 +243,13 @@ class FramedServo(ABC):
         self._course = goal_deg, stiffness, share = self.goal_deg, self.stiffness_n_m_deg, self.limit_share
         self._plant.drive(self.number, goal_deg, stiffness, share * self.model.stall_torque_n_m)
 
-    def see(self, now_ns: int) -> Sight:
+    def read_shaft(self, now_ns: int) -> ShaftReading:
         """Look at the shaft, and see whether that has been too much for too long."""
         sight = self._frozen or self._look(now_ns)
         self._watch_load(sight, now_ns)
         return sight
 
-    def sense(self, address: int, count: int, now_ns: int) -> None:
+    def refresh_readings(self, address: int, count: int, now_ns: int) -> None:
         """Bring the readings among these bytes up to date, all from one look."""
         wanted = self._sensed.get((address, count))
         if wanted is None:
@@ -257,7 +257,7 @@ class FramedServo(ABC):
             wanted = tuple((name, self.senses[name]) for name in names if name in self.senses)
             self._sensed[address, count] = wanted
         if wanted:
-            sight = self.see(now_ns)
+            sight = self.read_shaft(now_ns)
             for name, sense in wanted:
                 self.memory[name] = sense(sight)
 
@@ -270,7 +270,7 @@ class FramedServo(ABC):
         ...
 
     @abstractmethod
-    def load_of(self, sight: Sight) -> float:
+    def load_of(self, sight: ShaftReading) -> float:
         """Return what is compared with the limit of `overload`."""
         ...
 
@@ -279,15 +279,15 @@ class FramedServo(ABC):
         """Do what the servo does about an overload."""
         ...
 
-    def _look(self, now_ns: int) -> Sight:
+    def _look(self, now_ns: int) -> ShaftReading:
         motion = self._plant.motion(self.number)
         if self._course is None:
-            return Sight(motion, 0.0, now_ns)
+            return ShaftReading(motion, 0.0, now_ns)
         goal_deg, stiffness, limit = self._course
         share = stiffness * (goal_deg - motion.angle_deg) / self.model.stall_torque_n_m
-        return Sight(motion, min(max(share, -limit), limit), now_ns)
+        return ShaftReading(motion, min(max(share, -limit), limit), now_ns)
 
-    def _watch_load(self, sight: Sight, now_ns: int) -> None:
+    def _watch_load(self, sight: ShaftReading, now_ns: int) -> None:
         """Time what the servo itself sees: at its own exchanges, so a servo nobody reads does not protect itself."""
         if self.limit_a is not None:
             load, limit = abs(sight.motion.current_a), (self.limit_a, self.patience_ns)

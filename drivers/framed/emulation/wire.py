@@ -81,23 +81,23 @@ class ServosWire:
         else:
             raise BusError("faults need a generator: pass rng")
 
-    def heard(self, data: bytes) -> bytes:
+    def garbled(self, data: bytes) -> bytes:
         """Return what the line's faults leave of a message of the host."""
         return data if self._faults is None else self._faults.garble(data)
 
-    def taken(self, begin_ns: int, end_ns: int) -> bool:
+    def busy_between(self, begin_ns: int, end_ns: int) -> bool:
         """Say whether servos talk at some time between these two."""
         return begin_ns < self._until_ns and end_ns > self._from_ns
 
-    def through(self, data: bytes, start_ns: int) -> tuple[bytes, int]:
+    def without_collision(self, data: bytes, start_ns: int) -> tuple[bytes, int]:
         """Return what of the host's bytes does not meet a servo's, and when it starts."""
-        if not self.taken(start_ns, start_ns + wire_ns(len(data), self.baud)):
+        if not self.busy_between(start_ns, start_ns + wire_ns(len(data), self.baud)):
             return data, start_ns
         self.collisions += 1
         lost = min(len(data), -(-(self._until_ns - start_ns) // wire_ns(1, self.baud)))
         return data[lost:], start_ns + wire_ns(lost, self.baud)
 
-    def say(self, message: bytes, delay_ns: int, after_ns: int, now_ns: int) -> int:
+    def send_status(self, message: bytes, delay_ns: int, after_ns: int, now_ns: int) -> int:
         """Send a status that leaves so long after an instant not before `now_ns`; return when it is over."""
         start_ns = after_ns + delay_ns + self._turnaround_ns + self._jitter()
         if self.noisy:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from nuc_engine.cli.terminal import wallclock
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import note, note_warnings, say, takes_keys
-from nuc_engine.cli.terminal.params import Command, configuration, script
+from nuc_engine.cli.terminal.params import NucCommand, configuration, script
 from nuc_engine.machine.needs import need
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc demo", "the cockroach leg steps forward until Ctrl-C"),
         ("nuc demo lin_roach --script experiment_a", "forward; an inside turn from 20 s on; another kind from 40 s on"),
@@ -78,7 +78,7 @@ def _explain(error: Exception) -> None:
     from nuc_engine.control.faults import FAULTS, EngineFault
 
     if isinstance(error, PlantFault):
-        raise Refused(f"nuc demo: {error} ({FAULTS['plant_diverged'].hint})") from error
+        raise CommandFailed(f"nuc demo: {error} ({FAULTS['plant_diverged'].hint})") from error
     if isinstance(error, EngineFault):
-        raise Refused(f"nuc demo: {error} ({FAULTS[error.name].hint})") from error
+        raise CommandFailed(f"nuc demo: {error} ({FAULTS[error.name].hint})") from error
     raise error

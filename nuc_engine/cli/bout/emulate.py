@@ -18,10 +18,10 @@ import click
 from drivers.factory import DEFAULT_FAMILY
 from drivers.injection import FAULT_OPTIONS
 from drivers.servo import PlantFault
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.leaving import when_ended
 from nuc_engine.cli.terminal.output import is_terminal, note, say
-from nuc_engine.cli.terminal.params import Command, Pair, configuration
+from nuc_engine.cli.terminal.params import NucCommand, Pair, configuration
 from nuc_engine.daemon.notify import Notifier, handed_over
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.loop import LATE_NS
@@ -29,7 +29,7 @@ from nuc_engine.machine.needs import need, need_linux
 from nuc_engine.realtime import RealtimePolicy, acquire
 
 if TYPE_CHECKING:
-    from nuc_engine.emulation.process import EmulatorProcess, Sight
+    from nuc_engine.emulation.process import EmulatorProcess, LoopStatistics
 
 _PRIORITY = 60
 
@@ -39,7 +39,7 @@ take the torque off (`nuc_engine.daemon.release.LAST_NS`)."""
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         (
             "nuc emulate lin_roach --pty /run/nuc/leg",
@@ -164,7 +164,7 @@ def command(
     if plant == "mujoco":
         need(mujoco="an emulated leg")
     from nuc_engine.daemon.spawn import END_SIGNAL
-    from nuc_engine.emulation.process import EmulatorProcess, Places
+    from nuc_engine.emulation.process import EmulatorPaths, EmulatorProcess
 
     named = {"baud": baud, "turnaround_us": turnaround_us, "jitter_us": jitter_us}
     spec = LegSpec(
@@ -180,7 +180,7 @@ def command(
         bytewise=bytewise,
         bus=bus,
     )
-    places = Places(pty=pty, byte_log=byte_log, control=control, record=record)
+    places = EmulatorPaths(pty=pty, byte_log=byte_log, control=control, record=record)
     live = is_terminal(err=True) and not as_json
     leg = Leg(spec)
     # Before anything is open: taking the rights may take a tenth of a second, in which nothing would be served.
@@ -200,7 +200,7 @@ def command(
             try:
                 process.run()
             except PlantFault as fault:
-                raise Refused(f"nuc emulate: {fault}") from fault
+                raise CommandFailed(f"nuc emulate: {fault}") from fault
             finally:
                 if live:
                     note("")
@@ -235,7 +235,7 @@ def _announce(what: Mapping[str, Any], *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _show(sight: Sight) -> None:
+def _show(sight: LoopStatistics) -> None:
     """Renew the live line, unless the terminal takes no more: nothing may hold the loop up."""
     descriptor = sys.stderr.fileno()
     if not select.select((), (descriptor,), (), 0)[1]:

@@ -11,8 +11,8 @@ import click
 
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import count, note, say, say_json, wrapped
-from nuc_engine.cli.terminal.params import Command, as_json
-from nuc_engine.cli.terminal.progress import Progress
+from nuc_engine.cli.terminal.params import NucCommand, as_json
+from nuc_engine.cli.terminal.progress import ProgressLine
 
 if TYPE_CHECKING:
     from nuc_engine.analysis.summary import WindowSummary
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc replay data/experiment_a", "run it again and compare every file"),
         (
@@ -81,7 +81,7 @@ def command(
     if recorded:
         report = replay_inputs(folder)
     else:
-        with Progress(f"{folder} again") as progress:
+        with ProgressLine(f"{folder} again") as progress:
             report = replay_bout(folder, progress)
     if as_json:
         say_json(
@@ -105,7 +105,7 @@ def command(
 def _run_again(folder: Path, out: Path, bus: str | None, seed: int, as_json: bool) -> int:
     from nuc_engine.bout.rerun import run_again
 
-    with Progress(f"{folder} as a new bout") as progress:
+    with ProgressLine(f"{folder} as a new bout") as progress:
         report = run_again(folder, out, bus=bus, seed=seed, progress=progress)
     return _tell_again(report, as_json)
 
@@ -116,7 +116,7 @@ def _run_on(folder: Path, address: str, as_json: bool) -> int:
     from nuc_engine.cli.terminal import wallclock
     from nuc_engine.cli.terminal.leaving import when_ended
 
-    with when_ended(), daemon(Target(address)) as client, Progress(f"{folder} as a new bout") as progress:
+    with when_ended(), daemon(Target(address)) as client, ProgressLine(f"{folder} as a new bout") as progress:
         report = run_again_on(folder, client, sleep=wallclock.sleep, progress=progress)
     return _tell_again(report, as_json)
 

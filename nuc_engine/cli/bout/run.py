@@ -14,14 +14,22 @@ from nuc_engine.cli.terminal import wallclock
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.leaving import interrupt, when_ended
 from nuc_engine.cli.terminal.output import count, counts_text, note, note_warnings, say, say_json
-from nuc_engine.cli.terminal.params import Command, Pair, as_json, configuration, gravity_compensation, limits, script
-from nuc_engine.cli.terminal.progress import Progress
+from nuc_engine.cli.terminal.params import (
+    NucCommand,
+    Pair,
+    as_json,
+    configuration,
+    gravity_compensation,
+    limits,
+    script,
+)
+from nuc_engine.cli.terminal.progress import ProgressLine
 from nuc_engine.control.tasks import TASKS
 from nuc_engine.machine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.bout.run import BoutResult, BoutSpec
-    from nuc_engine.cli.terminal.seen import Seen
+    from nuc_engine.cli.terminal.seen import BoutSummary
 
 DATA = Path("data")
 LONGEST_S = 1e8
@@ -29,7 +37,7 @@ _LEG = {"mujoco": "an emulated leg"}
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc run lin_roach", "30 s of forward stepping into data/YYMMDD_HH.MM.SS_lin_roach"),
         (
@@ -126,7 +134,7 @@ def command(
         gravity_compensation=gravity,
         labels=_labels(labels, remark),
     )
-    with when_ended(interrupt), Progress(_title(spec)) as progress:
+    with when_ended(interrupt), ProgressLine(_title(spec)) as progress:
         result = run_bout(spec, progress)
     note_warnings(config, result.warnings, script or "")
     return _report(result, progress.wall_s, plot=plot, as_json=as_json)
@@ -168,7 +176,7 @@ def _report(result: BoutResult, wall_s: float, *, plot: bool, as_json: bool) -> 
     return 0 if whole else BAD
 
 
-def _look(folder: Path) -> Seen | None:
+def _look(folder: Path) -> BoutSummary | None:
     from nuc_engine.analysis.errors import AnalysisError
     from nuc_engine.cli.terminal.seen import look
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import click
 
 from nuc_engine.cli.terminal.output import note
-from nuc_engine.cli.terminal.params import CONFIGURATION, Command, Pair, gravity_compensation, limits
+from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand, Pair, gravity_compensation, limits
 from nuc_engine.cli.terminal.patient import Take, option, patience, raise_wrong
 from nuc_engine.machine.needs import need, need_linux
 
@@ -25,7 +25,7 @@ _HIGHEST = 89
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc serve lin_roach", "a leg that is emulated; then, in another terminal: nuc ctl run"),
         (
@@ -242,7 +242,7 @@ def command(
 
 
 def _show(text: str) -> None:
-    # A leg does not stop walking because nobody reads any more what is said of it.
+    # A leg does not stop walking because its output is no longer read.
     with suppress(OSError):
         note(f"nuc serve: {text}")
 

@@ -27,7 +27,7 @@ from types import MappingProxyType
 import click
 
 from nuc_engine.cli.terminal.listed import Listed
-from nuc_engine.cli.terminal.params import Command
+from nuc_engine.cli.terminal.params import NucCommand
 
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -49,7 +49,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Every command, the module it is in, and what it is for."""
 
 
-class _Group(Command, Listed):
+class _Group(NucCommand, Listed):
     """A group of commands with examples of its own, each loaded when it is asked for."""
 
 

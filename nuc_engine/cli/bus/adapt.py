@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.bus.params import Ids
-from nuc_engine.cli.terminal.errors import Refused
-from nuc_engine.cli.terminal.output import Column, note, say, say_json, table
-from nuc_engine.cli.terminal.params import Command, as_json, configuration
+from nuc_engine.cli.terminal.errors import CommandFailed
+from nuc_engine.cli.terminal.output import TableColumn, note, say, say_json, table
+from nuc_engine.cli.terminal.params import NucCommand, as_json, configuration
 
 if TYPE_CHECKING:
     from nuc_engine.configurations.adapt import Adapted, AdaptedMotor
@@ -22,15 +22,15 @@ _RATES: Mapping[str, int] = MappingProxyType({"XL330-M288": 1_000_000, "XL430-W2
 
 
 _COLUMNS = (
-    Column("joint", "<"),
-    Column("id", ">3"),
-    Column("raw at 0 deg", ">12", ".1f"),
-    Column("per deg", ">8", "+.3f"),
-    Column("times", ">5", ".2f"),
-    Column("N m per unit", ">12", ".5f"),
-    Column("ticks", ">6", ".2f"),
-    Column("P gain", ">6"),
-    Column("at most", ">10"),
+    TableColumn("joint", "<"),
+    TableColumn("id", ">3"),
+    TableColumn("raw at 0 deg", ">12", ".1f"),
+    TableColumn("per deg", ">8", "+.3f"),
+    TableColumn("times", ">5", ".2f"),
+    TableColumn("N m per unit", ">12", ".5f"),
+    TableColumn("ticks", ">6", ".2f"),
+    TableColumn("P gain", ">6"),
+    TableColumn("at most", ">10"),
 )
 
 _SAME_FAMILY = (
@@ -40,7 +40,7 @@ _SAME_FAMILY = (
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc bus adapt lin_roach XL430-W250 --out roach_xl430", "a cockroach leg for XL430s"),
         (
@@ -86,7 +86,7 @@ def command(
         write_adapted(adapted, folder)
     except AdaptError as error:
         hint = [_SAME_FAMILY] if model in find_family(DEFAULT_FAMILY).models else []
-        raise Refused(*str(error).splitlines(), *hint) from error
+        raise CommandFailed(*str(error).splitlines(), *hint) from error
     for warning in adapted.warnings:
         note(f"{folder}: {warning}")
     if as_json:

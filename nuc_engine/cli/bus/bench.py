@@ -20,9 +20,9 @@ import click
 from nuc_engine.cli.bus import lines
 from nuc_engine.cli.bus.lines import emulate, family_of, planned_servos, split_name, spoken
 from nuc_engine.cli.bus.params import Ids
-from nuc_engine.cli.terminal.errors import BAD, Refused
+from nuc_engine.cli.terminal.errors import BAD, CommandFailed
 from nuc_engine.cli.terminal.output import note, say, say_json
-from nuc_engine.cli.terminal.params import CONFIGURATION, Command
+from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand
 from nuc_engine.machine.needs import need_linux
 
 if TYPE_CHECKING:
@@ -251,16 +251,16 @@ class Bench:
         """Return the servos that were named, or those that answer, with their models. Raises `Refused` for nobody."""
         servos = self.whoever_is_there()
         if not servos:
-            raise Refused(f"{self.url}: {NOBODY}")
+            raise CommandFailed(f"{self.url}: {NOBODY}")
         return self.with_models(servos)
 
     def check_established(self) -> None:
-        """Raise `Refused` for servos whose commands are not established well enough to burn anything in."""
+        """Raise `Refused` for servos whose commands are not established well enough to store anything."""
         from drivers.factory import DEFAULT_FAMILY
 
         _ = self.port
         if self.family.name == DEFAULT_FAMILY and not self.spec.options.get("wck"):
-            raise Refused(f"{self.url}: {_WCK_ONLY}")
+            raise CommandFailed(f"{self.url}: {_WCK_ONLY}")
 
     # Their models.
 
@@ -439,6 +439,6 @@ def on_bench(
         for option in reversed(options):
             _OPTIONS[option](run)
         url(run)
-        return click.command(cls=Command, **how)(run)
+        return click.command(cls=NucCommand, **how)(run)
 
     return declare

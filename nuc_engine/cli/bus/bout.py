@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from nuc_engine.cli.bus.lines import plan_for
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import note
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def check_bout(
     # What it drove can be told only where its servos are of the family.
     reasons += _other_leg(folder, manifest, config, family.name, bus) if not reasons else []
     if reasons:
-        raise Refused(*(f"{folder}: {reason}: its cycles say nothing of this bus" for reason in reasons))
+        raise CommandFailed(*(f"{folder}: {reason}: its cycles say nothing of this bus" for reason in reasons))
 
 
 def _url_in(manifest: Mapping[str, Any], folder: Path, bus: str) -> str:
@@ -70,7 +70,7 @@ def _url_in(manifest: Mapping[str, Any], folder: Path, bus: str) -> str:
         return str(next(iter(buses.values())))
     if bus in buses:
         return str(buses[bus])
-    raise Refused(f"{folder}: its buses were {', '.join(buses)}: say which one this is, NAME=URL")
+    raise CommandFailed(f"{folder}: its buses were {', '.join(buses)}: say which one this is, NAME=URL")
 
 
 def _other_bus(theirs: str, url: str, family: str, baud: int, options: Mapping[str, float]) -> list[str]:

@@ -13,9 +13,9 @@ import click
 from nuc_engine.cli.bus.bench import FIRST_CYCLES, Bench
 from nuc_engine.cli.bus.bout import check_bout, motors_of
 from nuc_engine.cli.bus.lines import NS, family_of, split_name
-from nuc_engine.cli.terminal.errors import BAD, Refused
-from nuc_engine.cli.terminal.output import Column, count, say, say_json, table
-from nuc_engine.cli.terminal.params import CONFIGURATION, Command, as_json
+from nuc_engine.cli.terminal.errors import BAD, CommandFailed
+from nuc_engine.cli.terminal.output import TableColumn, count, say, say_json, table
+from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand, as_json
 from nuc_engine.cli.terminal.progress import Counter
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MS = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineBudgetSpec:
     """What is known of a bus from its URL: family, rate, options, and what servos are believed to hesitate (ns)."""
 
     url: str
@@ -73,7 +73,7 @@ class Reached:
 
 @click.command(
     "budget",
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc bus budget lin_roach aimotor:///dev/ttyUSB0", "what limits the loop, and what would help"),
         (
@@ -149,7 +149,7 @@ def command(
     return BAD if silent else 0
 
 
-def _line(url: str, turnaround_us: float | None) -> Line:
+def _line(url: str, turnaround_us: float | None) -> LineBudgetSpec:
     from drivers.factory import find_family, is_emulated, parse_line
     from drivers.serial.lineoptions import given_options
 
@@ -162,10 +162,10 @@ def _line(url: str, turnaround_us: float | None) -> Line:
         options, baud = spec.options, spec.baud
     usual_us = options.get("turnaround_us", family.emulator_options.get("turnaround_us", 0.0))
     hesitation_us = usual_us if turnaround_us is None else turnaround_us
-    return Line(url, family, baud, options, round(hesitation_us * 1000))
+    return LineBudgetSpec(url, family, baud, options, round(hesitation_us * 1000))
 
 
-def _adapter_of(line: Line) -> Adapter:
+def _adapter_of(line: LineBudgetSpec) -> Adapter:
     """Return the adapter that the URL describes, else what a device of that name usually is."""
     from drivers.bench.budget import ADAPTERS, Adapter
     from drivers.factory import is_emulated, parse_line
@@ -179,7 +179,7 @@ def _adapter_of(line: Line) -> Adapter:
     return ADAPTERS[next((adapter for part, adapter in _BY_DEVICE if part in device), "ftdi1")]
 
 
-def _measure(line: Line, url: str, config: str, motors: int, seconds: float, adapter: Adapter) -> Reached:
+def _measure(line: LineBudgetSpec, url: str, config: str, motors: int, seconds: float, adapter: Adapter) -> Reached:
     """Read everybody for a while. Without a configuration, the first servos that answer."""
     from drivers.bench.budget import form_for, predict
     from drivers.bench.motion import watch
@@ -190,7 +190,7 @@ def _measure(line: Line, url: str, config: str, motors: int, seconds: float, ada
     try:
         servos = bench.named or bench.whoever_is_there()[:motors]
         if not servos:
-            raise Refused(f"{line.url}: nobody answered; `nuc bus scan {line.url}` tells who is there")
+            raise CommandFailed(f"{line.url}: nobody answered; `nuc bus scan {line.url}` tells who is there")
         times: list[int] = []
         missed, cycles, counter, before_ns = 0, 0, Counter(), 0
         with bench.stop as stop:
@@ -212,7 +212,7 @@ def _measure(line: Line, url: str, config: str, motors: int, seconds: float, ada
     return Reached("reading", len(times), mean_ns, missed, expected, hint=_hint(line, expected, mean_ns, adapter))
 
 
-def _hint(line: Line, expected: Budget, mean_ns: float, adapter: Adapter) -> str:
+def _hint(line: LineBudgetSpec, expected: Budget, mean_ns: float, adapter: Adapter) -> str:
     """Say so where the servos look as if they still hesitated as they do when delivered."""
     from drivers.bench.budget import AS_DELIVERED_NS, predict
 
@@ -249,7 +249,12 @@ def _of_bout(folder: Path, budget: Budget, delay_ns: int, least_ns: int) -> Reac
 
 
 def _print(
-    line: Line, budget: Budget, pause_ns: int, adapter: Adapter, advice: Sequence[str], reached: Sequence[Reached]
+    line: LineBudgetSpec,
+    budget: Budget,
+    pause_ns: int,
+    adapter: Adapter,
+    advice: Sequence[str],
+    reached: Sequence[Reached],
 ) -> None:
     form = budget.form
     say(f"{count(budget.servos, 'servo')} of family {line.family.name} at {line.baud} bit/s; {adapter.title}")
@@ -261,7 +266,7 @@ def _print(
         ("adapter", budget.host_ns, adapter.title),
         ("cycle", budget.cycle_ns, f"{budget.rate_hz:.1f} Hz; the wire alone would allow {budget.limit_hz:.1f} Hz"),
     )
-    columns = (Column("part", "<8"), Column("ms", ">8", ".3f"), Column("share", ">6", ".0%"))
+    columns = (TableColumn("part", "<8"), TableColumn("ms", ">8", ".3f"), TableColumn("share", ">6", ".0%"))
     rows: list[tuple[object, ...]] = [(name, part_ns / _MS, part_ns / budget.cycle_ns) for name, part_ns, _ in parts]
     words = ["", *(words for _, _, words in parts)]
     if pause_ns:
@@ -288,13 +293,13 @@ def _print(
             say(found.hint)
 
 
-def _print_forms(line: Line, budget: Budget, adapter: Adapter) -> None:
+def _print_forms(line: LineBudgetSpec, budget: Budget, adapter: Adapter) -> None:
     """Print Hz by rate and form, named as the URL asks for it, and the bytes of a cycle."""
     from drivers.bench.budget import forms_of, predict
 
     forms = forms_of(line.family.name)
     names = [f"{form.option}=1 " if form.option else f"{form.name} " for form in forms]
-    columns = [Column("bit/s", ">8"), *(Column(name, f">{max(len(name), 9)}") for name in names)]
+    columns = [TableColumn("bit/s", ">8"), *(TableColumn(name, f">{max(len(name), 9)}") for name in names)]
     rows: list[list[str]] = []
     for baud in line.family.bauds:
         found = [
@@ -326,7 +331,7 @@ def _words(found: Reached) -> str:
 
 
 def _as_data(
-    line: Line,
+    line: LineBudgetSpec,
     budget: Budget,
     pause_ns: int,
     adapter: Adapter,

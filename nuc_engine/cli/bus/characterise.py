@@ -16,15 +16,15 @@ from nuc_engine.cli.bus.bench import UNCONFIRMED, Bench, Stop, on_bench
 from nuc_engine.cli.bus.force import tick_torque
 from nuc_engine.cli.bus.lines import NS, family_of, plan_for
 from nuc_engine.cli.terminal import wallclock
-from nuc_engine.cli.terminal.errors import BAD, Refused
-from nuc_engine.cli.terminal.output import Column, note, plain, say, say_json, table
+from nuc_engine.cli.terminal.errors import BAD, CommandFailed
+from nuc_engine.cli.terminal.output import TableColumn, note, plain, say, say_json, table
 from nuc_engine.cli.terminal.params import OutFile
 from nuc_engine.cli.terminal.progress import Counter
 from nuc_engine.machine.needs import need
 
 if TYPE_CHECKING:
     from drivers.bench.fit import Fit
-    from drivers.bench.torque import Row
+    from drivers.bench.torque import TorquePoint
     from drivers.bus import Bus
     from drivers.servo import ServoAddress, ServoModel
 
@@ -118,7 +118,7 @@ def command(
     bus.set_level(level)
     measuring = _Measuring(bench, bus, known, hold_s=hold, rest_s=rest, most_deg=most)
     ask = not (yes or bench.emulated)
-    rows: list[Row] = []
+    rows: list[TorquePoint] = []
     with bench.driving(bus) as stop:
         try:
             measuring.held(rows, deltas, stop, lever_cm, ask=ask)
@@ -148,7 +148,10 @@ def command(
 
 
 def _write(
-    out: Path | None, figure: Path | None, table: Mapping[str, Any], drawn: tuple[ServoModel, list[Row], Fit, float]
+    out: Path | None,
+    figure: Path | None,
+    table: Mapping[str, Any],
+    drawn: tuple[ServoModel, list[TorquePoint], Fit, float],
 ) -> list[str]:
     """Write what was asked for; return why some of it could not be, and leave nothing half written behind."""
     text, errors = json.dumps(plain(table), indent=1, allow_nan=False) + "\n", list[str]()
@@ -180,7 +183,9 @@ class _Measuring:
         self._most = most_deg / model.tick_deg
         self.remarks: list[str] = []
 
-    def held(self, rows: list[Row], deltas: Sequence[int], stop: Stop, lever_cm: float | None, *, ask: bool) -> None:
+    def held(
+        self, rows: list[TorquePoint], deltas: Sequence[int], stop: Stop, lever_cm: float | None, *, ask: bool
+    ) -> None:
         """Measure with the horn held; rows are added as they come."""
         if ask:
             _wait_for(stop, "hold the horn against a stop in both directions, or the lever against the scales")
@@ -189,7 +194,7 @@ class _Measuring:
         found = self._rows(deltas, stop)
         rows.extend(row if lever_cm is None else _with_scales(row, lever_cm, stop) for row in found)
 
-    def free(self, rows: list[Row], deltas: Sequence[int], stop: Stop, *, ask: bool) -> None:
+    def free(self, rows: list[TorquePoint], deltas: Sequence[int], stop: Stop, *, ask: bool) -> None:
         """Measure with nothing at the horn: only what turned counts."""
         from drivers.bench.torque import shows_torque
 
@@ -202,7 +207,7 @@ class _Measuring:
             self._bench.plant.hold(0, held=False)
         rows.extend(row for row in self._rows(deltas, stop) if not row.stood)
 
-    def _rows(self, deltas: Sequence[int], stop: Stop) -> Iterator[Row]:
+    def _rows(self, deltas: Sequence[int], stop: Stop) -> Iterator[TorquePoint]:
         from drivers.bench.motion import Push
         from drivers.bench.torque import Hold
         from drivers.errors import BusError, PortError
@@ -278,7 +283,7 @@ def _wait_for(stop: Stop, what: str) -> None:
     stop.prompt(f"Now {what}; then press Enter", default="", show_default=False)
 
 
-def _with_scales(row: Row, lever_cm: float, stop: Stop) -> Row:
+def _with_scales(row: TorquePoint, lever_cm: float, stop: Stop) -> TorquePoint:
     """Ask what the scales showed while the delta was held."""
     from drivers.bench.torque import torque_of_weight
 
@@ -301,19 +306,19 @@ def _check_places(out: Path | None, figure: Path | None) -> None:
     """Raise Refused where a file can not be written or drawn: that is known before anything is measured."""
     for path in (path for path in (out, figure) if path is not None):
         if not path.parent.is_dir():
-            raise Refused(f"{path}: there is no folder {path.parent}; make it first")
+            raise CommandFailed(f"{path}: there is no folder {path.parent}; make it first")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise Refused(f"{path}: may not be written here; choose another place")
+            raise CommandFailed(f"{path}: may not be written here; choose another place")
     if figure is not None:
         need(matplotlib="--figure")
 
 
-def _told(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _told(rows: Sequence[TorquePoint]) -> list[dict[str, Any]]:
     return [{**plain(row), "ending": row.ending.name.lower()} for row in rows]
 
 
 def _table(
-    model: ServoModel, servo: ServoAddress, rows: Sequence[Row], fit: Fit, *, level: int, lever_cm: float | None
+    model: ServoModel, servo: ServoAddress, rows: Sequence[TorquePoint], fit: Fit, *, level: int, lever_cm: float | None
 ) -> dict[str, Any]:
     """Return what --out writes: the table, what it was measured on and how, the rows and what was read from them."""
     from drivers.bench.fit import as_data, table_of
@@ -334,14 +339,14 @@ def _table(
     }
 
 
-def _row_lines(model: ServoModel, rows: Sequence[Row]) -> list[str]:
+def _row_lines(model: ServoModel, rows: Sequence[TorquePoint]) -> list[str]:
     columns = [
-        Column("ticks", ">6", "+d"),
-        Column("N m", ">8", ".4f"),
-        Column("+-", ">7", ".4f"),
-        Column("deg/s", ">7", ".1f"),
-        Column("shaft", "<6"),
-        Column("really", ">8", ".4f"),
+        TableColumn("ticks", ">6", "+d"),
+        TableColumn("N m", ">8", ".4f"),
+        TableColumn("+-", ">7", ".4f"),
+        TableColumn("deg/s", ">7", ".1f"),
+        TableColumn("shaft", "<6"),
+        TableColumn("really", ">8", ".4f"),
     ]
     cells = [
         (
@@ -359,7 +364,7 @@ def _row_lines(model: ServoModel, rows: Sequence[Row]) -> list[str]:
     return table(columns[:known], [row[:known] for row in cells])
 
 
-def _lines(model: ServoModel, servo: ServoAddress, rows: Sequence[Row], fit: Fit) -> list[str]:
+def _lines(model: ServoModel, servo: ServoAddress, rows: Sequence[TorquePoint], fit: Fit) -> list[str]:
     slope = fit.per_tick_n_m
     by_table = tick_torque(model, servo)
     interval = f"{slope.low:.6f} to {slope.high:.6f}"

@@ -11,7 +11,7 @@ from nuc_engine.cli.bus.lines import NS
 from nuc_engine.cli.terminal.progress import Counter
 
 if TYPE_CHECKING:
-    from drivers.bench.motion import Look, Push
+    from drivers.bench.motion import CycleReadings, Push
     from drivers.servo import ServoAddress, ServoModel
     from nuc_engine.cli.bus.bench import Stop
 
@@ -96,7 +96,7 @@ def _delta_of(model: ServoModel, servo: ServoAddress, torque_n_m: float) -> int:
     return round(torque_n_m / per_tick)
 
 
-def _follow(push: Push, stop: Stop) -> Look | None:
+def _follow(push: Push, stop: Stop) -> CycleReadings | None:
     last, counter = None, Counter()
     for look in push.run(stop):
         last = look
@@ -106,7 +106,7 @@ def _follow(push: Push, stop: Stop) -> Look | None:
 
 
 def _row(
-    push: Push, last: Look | None, servo: ServoAddress, model: ServoModel, delta: int, limit_n_m: float
+    push: Push, last: CycleReadings | None, servo: ServoAddress, model: ServoModel, delta: int, limit_n_m: float
 ) -> dict[str, Any]:
     turned = 0 if last is None else last.positions[0] - push.begun_raw
     asked_n_m = delta * tick_torque(model, servo)

@@ -46,7 +46,7 @@ def command(bench: Bench, rounds: int) -> int:
     from drivers.bench.release import measure, read_all
 
     servos = bench.whoever_is_there()
-    # Whoever is as patient as this never takes one reply for another.
+    # With a timeout this long one reply is never taken for another.
     bench.spec = replace(bench.spec, options={**bench.spec.options, "timeout_us": PATIENCE_US, "late_us": 0})
     bus = bench.bus(servos)
     for _ in range(FIRST_CYCLES):

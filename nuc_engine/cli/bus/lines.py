@@ -106,7 +106,7 @@ def servos_of(config: str, family: str) -> dict[ServoAddress, str]:
     """
     from drivers.factory import DEFAULT_FAMILY, find_family
     from drivers.servo import ServoAddress
-    from nuc_engine.cli.terminal.errors import Refused
+    from nuc_engine.cli.terminal.errors import CommandFailed
 
     folder, model = _load(config)
     found: dict[ServoAddress, str] = {}
@@ -117,20 +117,20 @@ def servos_of(config: str, family: str) -> dict[ServoAddress, str]:
             if other.model in find_family(family).models:
                 found[_address(other)] = other.bus or ""
     if not found:
-        raise Refused(f"{folder.name}: no joint has a motor of the family {family}; `nuc bus adapt` writes them")
+        raise CommandFailed(f"{folder.name}: no joint has a motor of the family {family}; `nuc bus adapt` writes them")
     return found
 
 
 def _load(config: str) -> tuple[Path, Model]:
     """Return folder and documents of a configuration. Raises `NotFound`, `Refused`."""
-    from nuc_engine.cli.terminal.errors import Refused
+    from nuc_engine.cli.terminal.errors import CommandFailed
     from nuc_engine.machine.locations import find_configuration
     from sccils_schemas.model import load_model
 
     folder = find_configuration(config)
     model, _ = load_model(folder)
     if model is None:
-        raise Refused(f"{folder}: has errors; `nuc validate {config}` lists them")
+        raise CommandFailed(f"{folder}: has errors; `nuc validate {config}` lists them")
     return folder, model
 
 
@@ -151,7 +151,7 @@ def planned_servos(config: str, family: str, bus: str = "") -> tuple[ServoAddres
 
 def plan_for(config: str, family: str) -> Plan:
     """Return a configuration's plan on a bus of a family. Raises `NotFound`, `Refused`."""
-    from nuc_engine.cli.terminal.errors import Refused
+    from nuc_engine.cli.terminal.errors import CommandFailed
     from nuc_engine.model.plan import PlanError
     from nuc_engine.model.planning import build_plan
 
@@ -160,7 +160,7 @@ def plan_for(config: str, family: str) -> Plan:
     try:
         return build_plan(model, dict.fromkeys({"", *names}, family))
     except PlanError as error:
-        raise Refused(f"{folder.name}: {error}") from error
+        raise CommandFailed(f"{folder.name}: {error}") from error
 
 
 def _address(motor: Motor) -> ServoAddress:

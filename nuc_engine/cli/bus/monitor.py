@@ -12,10 +12,10 @@ import click
 from nuc_engine.cli.bus.bench import Bench, on_bench
 from nuc_engine.cli.bus.lines import NS
 from nuc_engine.cli.terminal.errors import BAD
-from nuc_engine.cli.terminal.output import Column, count, is_terminal, note, table
+from nuc_engine.cli.terminal.output import TableColumn, count, is_terminal, note, table
 
 if TYPE_CHECKING:
-    from drivers.bench.motion import Look
+    from drivers.bench.motion import CycleReadings
     from drivers.servo import ServoAddress
 
 STATUSES = ("none", "ok", "missed", "implausible", "unsure", "silent")
@@ -25,14 +25,14 @@ _OK = 1
 _REDRAW_S = 0.1
 _PRINT_S = 1.0
 _COLUMNS = (
-    Column("id", ">3"),
-    Column("name", "<"),
-    Column("raw", ">5"),
-    Column("degrees", ">7", ".1f"),
-    Column("deg/s", ">6", ".0f"),
-    Column("load", ">6"),
-    Column("status", "<11"),
-    Column("missed", ">6"),
+    TableColumn("id", ">3"),
+    TableColumn("name", "<"),
+    TableColumn("raw", ">5"),
+    TableColumn("degrees", ">7", ".1f"),
+    TableColumn("deg/s", ">6", ".0f"),
+    TableColumn("load", ">6"),
+    TableColumn("status", "<11"),
+    TableColumn("missed", ">6"),
 )
 _EMULATED_S = 1.0
 """Nobody turns emulated servos, so that they are not watched for longer than this unless asked for."""
@@ -95,21 +95,21 @@ class _View:
         self._servos = servos
         self._models = [bench.models.get(servo.model) for servo in servos]
         self._ticks = [bench.tick_deg_of(servo) for servo in servos]
-        self._drawn: Look | None = None
+        self._drawn: CycleReadings | None = None
         self._drawn_s = -_PRINT_S
         self._first_ns = 0
         self._lines = 0
         self.readings = 0
         self.read = [0] * len(servos)
 
-    def take(self, look: Look) -> None:
+    def take(self, look: CycleReadings) -> None:
         """Take a reading in."""
         self.readings += 1
         self._first_ns = self._first_ns or look.time_ns
         for k, status in enumerate(look.statuses):
             self.read[k] += status == _OK
 
-    def rows(self, look: Look) -> list[dict[str, Any]]:
+    def rows(self, look: CycleReadings) -> list[dict[str, Any]]:
         """Return what is known of each servo."""
         rows: list[dict[str, Any]] = []
         for k, servo in enumerate(self._servos):
@@ -127,7 +127,7 @@ class _View:
             )
         return rows
 
-    def draw(self, look: Look, *, last: bool) -> None:
+    def draw(self, look: CycleReadings, *, last: bool) -> None:
         """Renew the table when it is time to."""
         now_s = look.time_ns / NS
         due_s = self._drawn_s + (_REDRAW_S if is_terminal() else _PRINT_S)
@@ -139,7 +139,7 @@ class _View:
         self._lines = len(text)
         self._drawn, self._drawn_s = look, now_s
 
-    def _table(self, look: Look) -> list[str]:
+    def _table(self, look: CycleReadings) -> list[str]:
         rows = [
             (
                 row["id"],
@@ -164,7 +164,7 @@ class _View:
         )
         return lines
 
-    def _speed(self, look: Look, k: int) -> float | None:
+    def _speed(self, look: CycleReadings, k: int) -> float | None:
         """Return the mean speed since the table was drawn last (deg/s)."""
         before, tick = self._drawn, self._ticks[k]
         if (
@@ -177,6 +177,6 @@ class _View:
         return (look.positions[k] - before.positions[k]) * tick / (look.time_ns - before.time_ns) * NS
 
 
-def _print_line(view: _View, look: Look) -> None:
+def _print_line(view: _View, look: CycleReadings) -> None:
     click.echo(json.dumps({"elapsed_s": look.time_ns / NS, "servos": view.rows(look)}))
     sys.stdout.flush()

@@ -9,12 +9,12 @@ import click
 
 from nuc_engine.cli.bus.bench import UNCONFIRMED, Bench, on_bench
 from nuc_engine.cli.bus.lines import NS
-from nuc_engine.cli.bus.params import PLACE, Place
-from nuc_engine.cli.terminal.output import Column, table
+from nuc_engine.cli.bus.params import PLACE, RawOrDegrees
+from nuc_engine.cli.terminal.output import TableColumn, table
 from nuc_engine.cli.terminal.progress import Counter
 
 if TYPE_CHECKING:
-    from drivers.bench.motion import Look
+    from drivers.bench.motion import CycleReadings
     from drivers.bus import Bus
     from drivers.servo import ServoAddress, ServoModel
     from nuc_engine.cli.bus.bench import Stop
@@ -61,7 +61,9 @@ WEAKEST = 4
 @click.option(
     "--hold", metavar="S", type=click.FloatRange(0, 3600), default=0.5, show_default=True, help="Stay there so long."
 )
-def command(bench: Bench, to: Place | None, by: Place | None, rate: float, level: int, lag: float, hold: float) -> int:
+def command(
+    bench: Bench, to: RawOrDegrees | None, by: RawOrDegrees | None, rate: float, level: int, lag: float, hold: float
+) -> int:
     """Turn servos slowly to a place, with as little torque as they have. Ctrl-C stops them and takes the torque off.
 
     The goal creeps away from where the shaft is measured to be, and nothing is driven that can not be read. Mind what
@@ -128,7 +130,7 @@ def _follow(move: Any, stop: Stop, servos: Sequence[ServoAddress]) -> None:
     counter.clear()
 
 
-def _words(look: Look, servos: Sequence[ServoAddress]) -> str:
+def _words(look: CycleReadings, servos: Sequence[ServoAddress]) -> str:
     parts = [
         f"id {servo.bus_id} at {look.positions[k]} (goal {look.goals[k] if look.goals[k] >= 0 else '-'})"
         for k, servo in enumerate(servos[:4])
@@ -148,12 +150,12 @@ def _stay(bus: Bus, bench: Bench, targets: Sequence[int], hold_s: float, stop: S
 
 def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
     columns = (
-        Column("id", ">3"),
-        Column("from", ">6"),
-        Column("goal", ">6"),
-        Column("is at", ">6"),
-        Column("degrees", ">8", ".1f"),
-        Column("off by", ">8", "+.1f"),
+        TableColumn("id", ">3"),
+        TableColumn("from", ">6"),
+        TableColumn("goal", ">6"),
+        TableColumn("is at", ">6"),
+        TableColumn("degrees", ">8", ".1f"),
+        TableColumn("off by", ">8", "+.1f"),
     )
     return table(
         columns,

@@ -30,7 +30,7 @@ class Ids(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         return tuple(ids)
 
 
-class Place(NamedTuple):
+class RawOrDegrees(NamedTuple):
     """A position, or a way to go: in degrees of the servo's own scale, or raw."""
 
     number: float
@@ -42,16 +42,16 @@ class _Place(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 
     name = "RAW|DEGdeg"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Place:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> RawOrDegrees:
         """Return the place, or fail."""
-        if isinstance(value, Place):
+        if isinstance(value, RawOrDegrees):
             return value
         found = _PLACE.fullmatch(str(value).strip())
         if found is None or (not found["unit"] and "." in found["number"]):
             self.fail(
                 f"{value!r} is no place: expected raw positions such as 128, or degrees such as 90deg", param, ctx
             )
-        return Place(float(found["number"]), bool(found["unit"]))
+        return RawOrDegrees(float(found["number"]), bool(found["unit"]))
 
 
 PLACE = _Place()

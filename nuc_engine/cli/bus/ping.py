@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.bus.bench import FIRST_CYCLES, NOBODY, Bench, on_bench
-from nuc_engine.cli.terminal.output import Column, count, table
+from nuc_engine.cli.terminal.output import TableColumn, count, table
 from nuc_engine.cli.terminal.progress import Counter
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _MS = 1e6
 _TIMES = ("min_ms", "median_ms", "max_ms")
 _COLUMNS = (
-    Column("id", ">3"),
-    Column("exchanges", ">9"),
-    Column("missed", ">6"),
-    Column("refused", ">7"),
-    *(Column(title, ">7", ".3f") for title in ("min", "median", "max")),
+    TableColumn("id", ">3"),
+    TableColumn("exchanges", ">9"),
+    TableColumn("missed", ">6"),
+    TableColumn("refused", ">7"),
+    *(TableColumn(title, ">7", ".3f") for title in ("min", "median", "max")),
 )
 
 

@@ -11,7 +11,7 @@ from nuc_engine.cli.bus.lines import RealPace, family_of, servos_of, split_name
 from nuc_engine.cli.bus.params import Ids
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import count, note, say, say_json
-from nuc_engine.cli.terminal.params import CONFIGURATION, Command, as_json
+from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand, as_json
 
 if TYPE_CHECKING:
     from drivers.bench.release import Releasing
@@ -25,7 +25,7 @@ _SILENT_S, _SILENT_BITS = 0.008, 400
 
 @click.command(
     "release",
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc bus release aimotor:///dev/ttyUSB0", "everybody who is there"),
         ("nuc bus release left=aimotor:///dev/nuc/left right=aimotor:///dev/nuc/right -c hexapod", "motors by bus"),
@@ -88,7 +88,7 @@ def command(
 
 
 def _limit_s(line: Releasing) -> float:
-    """Return how long it takes to ask everybody: twice when it is not known who is there, else besides the expected."""
+    """Return how long it takes to ask them all: twice when it is not known who is there, else besides the expected."""
     from drivers.bench.release import ROUNDS_WHEN_UNKNOWN
     from drivers.factory import parse_line
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from nuc_engine.cli.bus.bench import NOBODY, Bench, on_bench
-from nuc_engine.cli.terminal.output import Column, table
+from nuc_engine.cli.terminal.output import TableColumn, table
 from nuc_engine.cli.terminal.progress import Counter
 
 _READINGS = 20
@@ -81,12 +81,12 @@ def _lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
         return []
     modelled = any("model" in row for row in found)
     columns = (
-        Column("bit/s", ">7"),
-        Column("id", ">3"),
-        *([Column("model", "<")] if modelled else []),
-        Column("position", ">8"),
-        Column("degrees", ">7", ".1f"),
-        Column("load", ">7"),
+        TableColumn("bit/s", ">7"),
+        TableColumn("id", ">3"),
+        *([TableColumn("model", "<")] if modelled else []),
+        TableColumn("position", ">8"),
+        TableColumn("degrees", ">7", ".1f"),
+        TableColumn("load", ">7"),
     )
     rows: list[tuple[object, ...]] = []
     for row in found:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.bus.bench import SHARED, Bench, on_bench
-from nuc_engine.cli.terminal.errors import Refused
-from nuc_engine.cli.terminal.output import Column, is_terminal, note, table
+from nuc_engine.cli.terminal.errors import CommandFailed
+from nuc_engine.cli.terminal.output import TableColumn, is_terminal, note, table
 
 if TYPE_CHECKING:
     from drivers.bench.settings import Setting, Settings
@@ -28,13 +28,13 @@ _LOST = 3
 
 _STOPPED = "stopped when asked to"
 _COLUMNS = (
-    Column("register", "<22"),
-    Column("at", ">4"),
-    Column("bytes", ">5"),
-    Column("area", "<6"),
-    Column("", "<3"),
-    Column("value", ">7"),
-    Column("unit", "<4"),
+    TableColumn("register", "<22"),
+    TableColumn("at", ">4"),
+    TableColumn("bytes", ">5"),
+    TableColumn("area", "<6"),
+    TableColumn("", "<3"),
+    TableColumn("value", ">7"),
+    TableColumn("unit", "<4"),
 )
 
 
@@ -113,7 +113,7 @@ def _servo(bench: Bench, port: Port, bus_id: int, *, assumed: bool) -> Settings:
     bench.check_model()
     bench.address(bus_id)
     if not isinstance(bench.family, WithSettings):
-        raise Refused(f"{bench.url}: nothing is known of what {bench.family.name} servos can be set to")
+        raise CommandFailed(f"{bench.url}: nothing is known of what {bench.family.name} servos can be set to")
     model = bench.model or ""
     return bench.family.settings(port, bench.pace, bench.spec.options, bus_id, model=model, assumed=assumed)
 
@@ -227,7 +227,7 @@ def _one(bench: Bench, bus_id: int, servo: Settings, setting: Setting) -> dict[s
 
 
 def _all(bench: Bench, bus_id: int, servo: Settings) -> dict[str, Any]:
-    """Return all registers, a table of them, and which could not be read; nobody goes on asking one who is silent."""
+    """Return all registers, a table of them, and which could not be read; a servo that is silent is not asked again."""
     from drivers.errors import BusError
 
     rows: list[dict[str, Any]] = []

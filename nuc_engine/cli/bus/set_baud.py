@@ -37,7 +37,7 @@ def command(bench: Bench, bus_id: int, rate: int, yes: bool) -> int:
     if rate == old:
         raise click.UsageError(f"--to {rate}: is the rate of the URL, at which it is spoken to")
     bench.check_established()
-    errors = _burn(bench, bus_id, rate, yes=yes)
+    errors = _store(bench, bus_id, rate, yes=yes)
     said = {} if errors else {"said": _said(bench.url, bus_id, rate, old)}
     return bench.report({"id": bus_id, "baud": rate, "errors": errors, **said}, said.values(), errors)
 
@@ -56,7 +56,7 @@ def _said(url: str, bus_id: int, rate: int, old: int) -> str:
     )
 
 
-def _burn(bench: Bench, bus_id: int, rate: int, *, yes: bool) -> list[str]:
+def _store(bench: Bench, bus_id: int, rate: int, *, yes: bool) -> list[str]:
     """Do it; return why it was not done."""
     old = bench.spec.baud
     if not bench.present(bus_id):
@@ -70,7 +70,7 @@ def _burn(bench: Bench, bus_id: int, rate: int, *, yes: bool) -> list[str]:
     if not bench.confirmed(rate, what, yes=yes):
         return ["not confirmed"]
     stop = bench.stop.noting()
-    bench.family.burn_baud(bench.port, bench.pace, bus_id, rate)
+    bench.family.write_baud(bench.port, bench.pace, bus_id, rate)
     bench.open(rate)
     there = bench.present(bus_id)
     if there:

@@ -34,7 +34,7 @@ def command(bench: Bench, bus_id: int, new_id: int, yes: bool) -> int:
     if bus_id == new_id:
         raise click.UsageError(f"--to {new_id}: is the id it has")
     bench.check_established()
-    errors = _burn(bench, bus_id, new_id, yes=yes)
+    errors = _store(bench, bus_id, new_id, yes=yes)
     said = {} if errors else {"said": _said(bench.url, bus_id, new_id)}
     return bench.report({"id": bus_id, "new_id": new_id, "errors": errors, **said}, said.values(), errors)
 
@@ -43,7 +43,7 @@ def _said(url: str, bus_id: int, new_id: int) -> str:
     return f"id {bus_id} is id {new_id} now; back again: nuc bus set-id {quote(url)} --id {new_id} --to {bus_id}"
 
 
-def _burn(bench: Bench, bus_id: int, new_id: int, *, yes: bool) -> list[str]:
+def _store(bench: Bench, bus_id: int, new_id: int, *, yes: bool) -> list[str]:
     """Do it; return why it was not done."""
     bench.address(new_id)
     if not bench.present(bus_id):
@@ -55,7 +55,7 @@ def _burn(bench: Bench, bus_id: int, new_id: int, *, yes: bool) -> list[str]:
         return ["not confirmed"]
     errors: list[str] = []
     stop = bench.stop.noting()
-    bench.family.burn_id(bench.port, bench.pace, bus_id, new_id)
+    bench.family.write_id(bench.port, bench.pace, bus_id, new_id)
     if not bench.present(new_id):
         errors.append(f"id {new_id} does not answer; look for it with `nuc bus scan {bench.url} --all-rates`")
     if bench.present(bus_id):

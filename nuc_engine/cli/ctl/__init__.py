@@ -25,14 +25,14 @@ from pathlib import Path
 import click
 
 from nuc_engine.cli.ctl import bouts, edits, keep, people, see
-from nuc_engine.cli.ctl.base import Group
+from nuc_engine.cli.ctl.base import CtlGroup
 from nuc_engine.cli.ctl.link import Target
 from nuc_engine.cli.terminal.leaving import when_ended
 
 
 @click.group(
     name="ctl",
-    cls=Group,
+    cls=CtlGroup,
     examples=(
         ("nuc ctl status", "is there a daemon, and how is it?"),
         ("nuc ctl configure lin_roach && nuc ctl run --stop 60", "a minute of stepping"),

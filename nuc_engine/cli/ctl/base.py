@@ -9,14 +9,14 @@ import click
 
 from nuc_engine.cli.ctl.link import Target
 from nuc_engine.cli.terminal.output import plain, say, say_json
-from nuc_engine.cli.terminal.params import Command
+from nuc_engine.cli.terminal.params import NucCommand
 
 Function = Callable[..., Any]
 
 pass_target = click.make_pass_decorator(Target)
 
 
-class Group(Command, click.Group):
+class CtlGroup(NucCommand, click.Group):
     """Commands below a command, with examples, in the order in which they were declared."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -30,7 +30,7 @@ def subcommand(name: str, examples: Sequence[tuple[str, str]], *output: str) -> 
 
     def declare(function: Function) -> click.Command:
         shown = tuple((f"nuc ctl {line}", meaning) for line, meaning in examples)
-        return click.command(name=name, cls=Command, examples=shown, output=output)(pass_target(function))
+        return click.command(name=name, cls=NucCommand, examples=shown, output=output)(pass_target(function))
 
     return declare
 

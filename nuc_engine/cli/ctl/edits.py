@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from nuc_engine.cli.ctl.base import Group, answer, subcommand
+from nuc_engine.cli.ctl.base import CtlGroup, answer, subcommand
 from nuc_engine.cli.ctl.link import Target, act, daemon
 from nuc_engine.cli.ctl.names import ASSIGNMENT, HDSO, JOINT
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.ink import edit_text, shown
 from nuc_engine.cli.terminal.params import as_json
 
@@ -46,7 +46,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 def told(as_json: bool, what: str, result: Acknowledgement) -> int:
     """Print what became of an edit. Returns 1 where something of it was refused."""
     if result.refused and not as_json:
-        raise Refused(*(f"nuc ctl: {line}" for line in result.refused))
+        raise CommandFailed(*(f"nuc ctl: {line}" for line in result.refused))
     answer(as_json, {"ok": not result.refused, **_plain(result)}, edit_text(what, result))
     return 1 if result.refused else 0
 
@@ -79,7 +79,9 @@ def get(target: Target, names: tuple[str, ...], as_json: bool) -> int:
     width = max(map(len, reading.values), default=0)
     answer(False, None, *(f"{name:<{width}}  {shown(value)}" for name, value in reading.values.items()))
     if reading.unknown:
-        raise Refused(*(f"nuc ctl: nothing is called {name!r} (nuc show lists names)" for name in reading.unknown))
+        raise CommandFailed(
+            *(f"nuc ctl: nothing is called {name!r} (nuc show lists names)" for name in reading.unknown)
+        )
     return 0
 
 
@@ -245,7 +247,7 @@ def tweak(target: Target, joint: str, ticks: float, as_json: bool) -> int:
 
 @click.group(
     name="pose",
-    cls=Group,
+    cls=CtlGroup,
     examples=(
         ("nuc ctl pose go Coxa-Trochanter=90 Femur-Tibia=95", "move two joints there, slowly"),
         ("nuc ctl pose save standing", "keep the pose the leg is in"),

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import click
 
-from nuc_engine.cli.ctl.base import Group, answer, subcommand
+from nuc_engine.cli.ctl.base import CtlGroup, answer, subcommand
 from nuc_engine.cli.ctl.link import Target, act, daemon, recover_control
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import say
 from nuc_engine.cli.terminal.params import as_json
 
@@ -41,7 +41,7 @@ def save(target: Target, name: str, kind: Any, description: str | None, overwrit
 
 @click.group(
     name="record",
-    cls=Group,
+    cls=CtlGroup,
     examples=(
         ("nuc ctl record start first_try", "from now on every edit is written down, with its time"),
         ("nuc ctl record stop", "and now it is a script"),
@@ -90,7 +90,7 @@ def sccils(target: Target, file: Any, wait_s: float, as_json: bool) -> int:
 
     text = file.read()
     if not text.lstrip().startswith("<"):
-        raise Refused(f"nuc ctl: {Path(file.name).name} is no SCCILS document: it does not begin with '<'")
+        raise CommandFailed(f"nuc ctl: {Path(file.name).name} is no SCCILS document: it does not begin with '<'")
     with daemon(target, alone=True) as leg:
         recover_control(leg, target)
         answers = leg.sccils(text.lstrip(), wait_s, seen=None if as_json else _say_at_once)

@@ -43,7 +43,7 @@ def daemon(target: Target, *, alone: bool = False) -> Generator[Client]:
     run at once, the second is a client of its own; one that is `alone` is so always, and hears no late answers to
     another.
     """
-    from nuc_engine.cli.terminal.errors import Refused
+    from nuc_engine.cli.terminal.errors import CommandFailed
     from nuc_engine.cli.terminal.output import note
     from nuc_engine.client import ClientError
 
@@ -53,7 +53,7 @@ def daemon(target: Target, *, alone: bool = False) -> Generator[Client]:
             for remark in client.remarks:
                 note(remark)
     except ClientError as error:
-        raise Refused(f"nuc ctl: {error}") from error
+        raise CommandFailed(f"nuc ctl: {error}") from error
 
 
 def _greeted(target: Target) -> Client:

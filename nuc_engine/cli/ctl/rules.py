@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sccils_schemas.problems import SccilsError
-from sccils_schemas.rules import And, Comparison, Or, Rule, Variable, parse_rule
+from sccils_schemas.rules import And, Inequality, Or, Rule, Variable, parse_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def terms(text: str) -> tuple[Term, ...]:
 
 
 def _terms(rule: Rule) -> list[Term]:
-    if isinstance(rule, Comparison):
+    if isinstance(rule, Inequality):
         return [Term(str(rule.left.ref), rule.op, str(rule.right.ref))]
     if isinstance(rule, Variable):
         return [Term(str(rule.ref))]

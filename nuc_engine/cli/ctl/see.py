@@ -14,7 +14,7 @@ from nuc_engine.cli.ctl.base import answer, subcommand
 from nuc_engine.cli.ctl.link import Target, connect, daemon
 from nuc_engine.cli.ctl.names import HDSO, JOINT
 from nuc_engine.cli.terminal import wallclock
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.ink import TASK_HEAD, alarms, counted, headline, shown, table, task_rows
 from nuc_engine.cli.terminal.output import counts_text, note, plain, say, takes_keys
 from nuc_engine.cli.terminal.params import as_json
@@ -114,7 +114,7 @@ def subscribe(target: Target, names: tuple[str, ...], rate_hz: float, count: int
         for name in missing:
             note(f"not found: {name}")
         if len(missing) == len(stream.fields):
-            raise Refused("nuc ctl: nothing of it was found (nuc show lists names)")
+            raise CommandFailed("nuc ctl: nothing of it was found (nuc show lists names)")
         with _until_interrupted():
             for sample in itertools.islice(stream, count):
                 say(_sample_line(sample, as_json=as_json))
@@ -178,7 +178,7 @@ def watch(target: Target, plain: bool, count: int | None) -> int:
 
             WatchScreen(session).run_whole()
     except ClientError as error:
-        raise Refused(f"nuc ctl watch: {error}") from error
+        raise CommandFailed(f"nuc ctl watch: {error}") from error
     return 0
 
 
@@ -213,7 +213,7 @@ def tune(target: Target, joint: str, plain: bool) -> int:
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from error
     except ClientError as error:
-        raise Refused(f"nuc ctl tune: {error}") from error
+        raise CommandFailed(f"nuc ctl tune: {error}") from error
     return 0
 
 

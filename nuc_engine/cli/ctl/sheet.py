@@ -62,7 +62,7 @@ class Knob:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SheetRow:
     """One line: a rule as a whole, one of its terms, or a value. `knob` None: nothing to turn here."""
 
     kind: Literal["rule", "term", "activation", "dwell", "muscle"]
@@ -121,19 +121,21 @@ class Sheet:
             found |= dict.fromkeys(names)
         return tuple(found)
 
-    def rows(self, values: Values) -> tuple[Row, ...]:
+    def rows(self, values: Values) -> tuple[SheetRow, ...]:
         """Return the lines of the sheet for the rules in force."""
-        rows: list[Row] = []
+        rows: list[SheetRow] = []
         for state in self.states:
-            rows.append(Row("rule", state.name, state.name, rule=state.rule))
+            rows.append(SheetRow("rule", state.name, state.name, rule=state.rule))
             for term in terms(str(values.get(state.rule) or "")):
                 knobs = [k for name in (term.right, term.left) for k in self._knobs(name)]
-                rows += [Row("term", state.name, term.left, state.rule, term, k) for k in knobs or [None]]
+                rows += [SheetRow("term", state.name, term.left, state.rule, term, k) for k in knobs or [None]]
             for muscle, _, names in state.activations:
-                rows += [Row("activation", state.name, muscle, knob=k) for name in names for k in self._knobs(name)]
-            rows += [Row("dwell", state.name, "dwell", knob=k) for k in self._knobs(state.dwell)]
+                rows += [
+                    SheetRow("activation", state.name, muscle, knob=k) for name in names for k in self._knobs(name)
+                ]
+            rows += [SheetRow("dwell", state.name, "dwell", knob=k) for k in self._knobs(state.dwell)]
         for muscle, names in self.muscles:
-            rows += [Row("muscle", "", muscle, knob=k) for name in names for k in self._knobs(name)]
+            rows += [SheetRow("muscle", "", muscle, knob=k) for name in names for k in self._knobs(name)]
         return tuple(rows)
 
     def _knobs(self, name: str) -> tuple[Knob, ...]:

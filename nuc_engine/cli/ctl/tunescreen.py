@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from nuc_engine.cli.ctl.sheet import Row
+from nuc_engine.cli.ctl.sheet import SheetRow
 from nuc_engine.cli.ctl.tuneview import LEFT, NO_ROWS, about, gap_before, head_lines, row_text
 from nuc_engine.cli.ctl.tuning import Tune, nothing_to_turn
 from nuc_engine.cli.terminal.fullscreen import FullScreen
@@ -112,7 +112,7 @@ class TuneScreen(FullScreen):
         self._tune = tune
         self._list, self._entry = _Rows(id="rows"), Input(compact=True, select_on_focus=False)
         self._prompt = Horizontal(self.texts["asks"], self._entry, id="prompt")
-        self._rows: tuple[Row, ...] = ()
+        self._rows: tuple[SheetRow, ...] = ()
         self._before = 0
         self._send: Callable[[str], None] | None = None
 
@@ -212,7 +212,7 @@ class TuneScreen(FullScreen):
         return min(int(option.id or 0), len(self._rows) - 1) if option is not None else 0
 
     @property
-    def _row(self) -> Row | None:
+    def _row(self) -> SheetRow | None:
         return self._rows[self._chosen] if self._rows else None
 
     def _choose(self, row: int) -> None:
@@ -270,7 +270,7 @@ class TuneScreen(FullScreen):
                 options.replace_option_prompt(str(k), text)
 
 
-def _options(rows: tuple[Row, ...]) -> list[Option]:
+def _options(rows: tuple[SheetRow, ...]) -> list[Option]:
     options: list[Option] = []
     for k in range(len(rows)):
         options += [Option(gap, disabled=True) for gap in gap_before(rows, k)]
@@ -278,7 +278,7 @@ def _options(rows: tuple[Row, ...]) -> list[Option]:
     return options or [Option(NO_ROWS, disabled=True)]
 
 
-def _styled(tune: Tune, row: Row, columns: int, *, chosen: bool) -> Text:
+def _styled(tune: Tune, row: SheetRow, columns: int, *, chosen: bool) -> Text:
     found = row_text(tune, row, columns)
     text = Text(found.text(chosen=chosen), "bold" if row.kind == "rule" else "")
     text.stylize(_STYLES[found.truth], 2, 2 + len(found.mark))

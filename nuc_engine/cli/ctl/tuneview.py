@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nuc_engine.cli.ctl.rules import rule_truth, term_truth
-from nuc_engine.cli.ctl.sheet import Knob, Row
+from nuc_engine.cli.ctl.sheet import Knob, SheetRow
 from nuc_engine.cli.ctl.tuning import Tune
 from nuc_engine.cli.terminal.ink import cut, headline, number, shown, truth, wrap
 
@@ -42,7 +42,7 @@ def plain_text(tune: Tune) -> str:
 NO_ROWS = "this joint has no rules, and nothing to turn"
 
 
-def gap_before(rows: tuple[Row, ...], k: int) -> list[str]:
+def gap_before(rows: tuple[SheetRow, ...], k: int) -> list[str]:
     """Return the lines that stand before a row and are none."""
     if rows[k].kind == "muscle" and rows[k - 1].kind != "muscle":
         return ["", "functions of the muscles"]
@@ -72,7 +72,7 @@ def head_lines(tune: Tune, columns: int) -> list[str]:
     return lines
 
 
-def about(tune: Tune, row: Row | None) -> str:
+def about(tune: Tune, row: SheetRow | None) -> str:
     """Return what is known about the chosen value."""
     if row is None or row.knob is None:
         return "" if row is None else row.rule
@@ -82,7 +82,7 @@ def about(tune: Tune, row: Row | None) -> str:
     return f"{hdso['id']} {knob.label}, {step}: {hdso['fullname'] or hdso['description']}"
 
 
-def row_text(tune: Tune, row: Row, columns: int) -> RowText:
+def row_text(tune: Tune, row: SheetRow, columns: int) -> RowText:
     """Return a row; of a rule that is longer than the screen is wide, as many lines as it takes."""
     truth_now = _truth(tune, row)
     room = columns - LEFT
@@ -94,7 +94,7 @@ def row_text(tune: Tune, row: Row, columns: int) -> RowText:
     return RowText(truth_now, truth(truth_now) if row.kind in ("rule", "term") else "", lines)
 
 
-def _value_text(tune: Tune, row: Row, columns: int) -> str:
+def _value_text(tune: Tune, row: SheetRow, columns: int) -> str:
     knob, term = row.knob, row.term
     number_now = "" if knob is None else _knob_value(tune, knob)
     step = "" if knob is None else f"step {shown(float(knob.quantum))}{'?' if knob.guessed else ''}{_unit(knob.unit)}"
@@ -130,7 +130,7 @@ def _knob_value(tune: Tune, knob: Knob) -> str:
     return f"{shown(value)}{'!' if odd else ''}"
 
 
-def _truth(tune: Tune, row: Row) -> bool | None:
+def _truth(tune: Tune, row: SheetRow) -> bool | None:
     values, datatypes = tune.values, tune.sheet.datatypes
     if row.term is not None:
         return term_truth(row.term, values, datatypes)

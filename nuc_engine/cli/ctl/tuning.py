@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from nuc_engine.cli.ctl.link import Target, act
-from nuc_engine.cli.ctl.sheet import Knob, Row, changed, make_sheet
+from nuc_engine.cli.ctl.sheet import Knob, SheetRow, changed, make_sheet
 from nuc_engine.cli.ctl.watching import STATUS_EVERY
 from nuc_engine.cli.terminal.ink import edit_text, shown
 from nuc_engine.client import Client, ClientError, NotAnswered
@@ -36,7 +36,7 @@ class Tune:
         self._read()
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[SheetRow, ...]:
         """The lines of the sheet, for the rules in force."""
         return self.sheet.rows(self.values)
 
@@ -54,7 +54,7 @@ class Tune:
         else:
             self.offline = ""
 
-    def step(self, row: Row | None, steps: int) -> None:
+    def step(self, row: SheetRow | None, steps: int) -> None:
         """Turn a value by so many of its quanta."""
         if row is None or row.knob is None:
             self.message = nothing_to_turn(row)
@@ -69,7 +69,7 @@ class Tune:
         else:
             self._send({knob.label: after})
 
-    def enter(self, row: Row, text: str) -> None:
+    def enter(self, row: SheetRow, text: str) -> None:
         """Set a value, or rewrite a rule, to what was typed."""
         if row.knob is None:
             self._send({row.rule: text})
@@ -178,7 +178,7 @@ class Tune:
             self.status = msgspec.structs.replace(self.status, engine_time_s=reading.time_s, cycle=reading.cycle)
 
 
-def nothing_to_turn(row: Row | None) -> str:
+def nothing_to_turn(row: SheetRow | None) -> str:
     """Return why a line has nothing to turn."""
     if row is None:
         return "this joint has no rules"

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from nuc_engine.cli.ctl.watchview import View, look, needed
+from nuc_engine.cli.ctl.watchview import WatchState, look, needed
 from nuc_engine.client import Client, ClientError
 
 STATUS_EVERY = 5
@@ -30,7 +30,7 @@ class Watch:
         self._refreshes = 0
         self._seen = 0
         self._told: deque[Any] = deque(maxlen=_KEPT)
-        self.view = View()
+        self.view = WatchState()
 
     def refresh(self) -> None:
         """Look at the leg again."""
@@ -49,7 +49,7 @@ class Watch:
         except ClientError as error:
             self.view = replace(view, offline=str(error))
 
-    def _state(self, view: View) -> View:
+    def _state(self, view: WatchState) -> WatchState:
         status = self._client.status()
         # A daemon that has just been started knows its configuration before it has a core that runs it.
         known = bool(status.configuration) and status.mode != "UNCONFIGURED"

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from nuc_engine.cli.ctl.watching import Watch
-from nuc_engine.cli.ctl.watchview import View, head_lines, joint_cells
+from nuc_engine.cli.ctl.watchview import WatchState, head_lines, joint_cells
 from nuc_engine.cli.terminal.fullscreen import FullScreen
 from nuc_engine.cli.terminal.ink import TASK_HEAD, table, task_rows
 
@@ -68,7 +68,7 @@ class WatchScreen(FullScreen):
         self.texts["tasks"].display = bool(rows)
 
 
-def _joints(view: View) -> Table:
+def _joints(view: WatchState) -> Table:
     found = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="", expand=False)
     for k, title in enumerate(_TITLES):
         # Names give way first: the numbers are what is watched.

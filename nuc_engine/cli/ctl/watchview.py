@@ -23,7 +23,7 @@ class JointNames:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class WatchState:
     """What is known now. `offline`: why there is nothing newer; `told`: the last events, newest last."""
 
     joints: tuple[JointNames, ...] = ()
@@ -50,7 +50,7 @@ def needed(joints: Sequence[JointNames]) -> list[str]:
     return names
 
 
-def plain_line(view: View) -> str:
+def plain_line(view: WatchState) -> str:
     """Return it in one line, for where no table can be drawn."""
     if view.offline or view.status is None:
         return view.offline or "nothing known yet"
@@ -73,7 +73,7 @@ def _joint(joint: Mapping[str, Any]) -> JointNames:
     )
 
 
-def head_lines(view: View) -> tuple[str, list[str], list[str]]:
+def head_lines(view: WatchState) -> tuple[str, list[str], list[str]]:
     """Return what the daemon does, what somebody should see to, and who has control."""
     status = view.status
     if status is None:
@@ -85,7 +85,7 @@ def head_lines(view: View) -> tuple[str, list[str], list[str]]:
     return headline(status), wrong, [f"control: {status.control or 'nobody'}" + (f"   log: {log}" if log else "")]
 
 
-def joint_cells(view: View) -> list[tuple[list[str], list[bool | None]]]:
+def joint_cells(view: WatchState) -> list[tuple[list[str], list[bool | None]]]:
     """Return per joint its name, action, angle, load, what was sent and activations; and whether each rule is true."""
     v = view.values
     rows: list[tuple[list[str], list[bool | None]]] = []

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.terminal.errors import BAD, Refused
+from nuc_engine.cli.terminal.errors import BAD, CommandFailed
 from nuc_engine.cli.terminal.output import count, heading, note, say, say_json
-from nuc_engine.cli.terminal.params import Command, OutFile, Span, as_json, settling
+from nuc_engine.cli.terminal.params import NucCommand, OutFile, SpanParam, as_json, settling
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import FIGURES
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from nuc_engine.analysis.bout import Bout
     from nuc_engine.analysis.compare import Comparison
     from nuc_engine.analysis.windows import BehaviourWindow
-    from nuc_engine.configurations.difference import Difference
+    from nuc_engine.configurations.difference import ConfigurationDifference
 
 _SHOWN = 12
 """Differences of one kind that are shown as text."""
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc compare data/monday data/tuesday", "what was different, and what it made of the steps"),
         ("nuc compare data/null data/pc data/lin --figure steps.png", "three bouts, and their mean steps drawn"),
@@ -41,7 +41,7 @@ _SHOWN = 12
     "folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
 @click.option(
-    "--window", "-w", metavar="A:B", type=Span(), multiple=True, help="Only this span of time, in s; repeatable."
+    "--window", "-w", metavar="A:B", type=SpanParam(), multiple=True, help="Only this span of time, in s; repeatable."
 )
 @settling
 @click.option(
@@ -68,7 +68,7 @@ def command(
         raise click.UsageError("expected two or more data directories")
     bouts, errors = _load(folders)
     if len(bouts) < 2:
-        raise Refused(*errors, "nuc compare: fewer than two bouts can be read")
+        raise CommandFailed(*errors, "nuc compare: fewer than two bouts can be read")
     windows = _windows(bouts, window)
     differences = {name: _differences(bouts[0][1].folder, bout.folder) for name, bout in bouts[1:]}
     comparison = compare_bouts(bouts, windows, settle)
@@ -126,9 +126,9 @@ def _windows(bouts: Sequence[tuple[str, Bout]], spans: Sequence[tuple[float, flo
     return [span_window(known, (begin, min(end, end_s))) for begin, end in spans]
 
 
-def _differences(a: Path, b: Path) -> list[Difference]:
+def _differences(a: Path, b: Path) -> list[ConfigurationDifference]:
     """Return what was set otherwise: configuration, plant, how the bout was run, and what was really written."""
-    from nuc_engine.analysis.layout import model_of
+    from nuc_engine.analysis.log_columns import model_of
     from nuc_engine.analysis.scriptlog import read_script_log
     from nuc_engine.bout.run import PLANT_SPEC_FILE
     from nuc_engine.configurations import difference
@@ -150,7 +150,7 @@ def _draw(comparison: Comparison, path: Path) -> None:
         save_figure(compare_figure(comparison), path)
 
 
-def _print(comparison: Comparison, differences: dict[str, list[Difference]]) -> None:
+def _print(comparison: Comparison, differences: dict[str, list[ConfigurationDifference]]) -> None:
     from nuc_engine.cli.look.diff import difference_lines, section_title
     from nuc_engine.configurations.difference import joined
 

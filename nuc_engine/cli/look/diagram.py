@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nuc_engine.cli.terminal.output import note_warnings, say, say_json
-from nuc_engine.cli.terminal.params import CONFIGURATION, SCRIPT, Command, OutFile, as_json
+from nuc_engine.cli.terminal.params import CONFIGURATION, SCRIPT, NucCommand, OutFile, as_json
 
 if TYPE_CHECKING:
-    from nuc_engine.figures.diagrams.states import Window
+    from nuc_engine.figures.diagrams.states import DiagramPanel
     from nuc_engine.figures.diagrams.wiring import Wiring
 
 KINDS = ("sensory-flow", "event-space", "regions", "states")
@@ -29,7 +29,7 @@ class _Source:
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc diagram lin_roach --what event-space", "which sensory events switch what, in forward stepping"),
         (
@@ -147,7 +147,7 @@ def _open(source: str, script: str | None, at: float) -> _Source:
 
 def _wiring_of_bout(folder: Path, at: float) -> Wiring:
     """Return the control system of a bout at a time, by what its script really did."""
-    from nuc_engine.analysis.layout import model_of
+    from nuc_engine.analysis.log_columns import model_of
     from nuc_engine.analysis.scriptlog import read_script_log
     from nuc_engine.figures.diagrams.wiring import wiring_at
     from nuc_engine.model.changes import prepare
@@ -176,18 +176,18 @@ def _other(source: str, script: str | None, against: str) -> Wiring:
     return _open(source, script, time_s).wiring
 
 
-def _windows(folder: Path, begin: float | None, end: float | None) -> list[Window]:
+def _windows(folder: Path, begin: float | None, end: float | None) -> list[DiagramPanel]:
     """Return the panels of an actual diagram: one for each behaviour, or one for the span asked for."""
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.analysis.windows import windows_of_bout
     from nuc_engine.figures.diagrams.seen import global_states
-    from nuc_engine.figures.diagrams.states import Window
+    from nuc_engine.figures.diagrams.states import DiagramPanel
 
     bout = load_bout(folder)
     spans = [(window.name, window.begin_s, window.end_s) for window in windows_of_bout(folder, bout.end_s)]
     if begin is not None or end is not None:
         spans = [("", begin or 0.0, bout.end_s if end is None else end)]
-    return [Window(name, _wiring_of_bout(folder, a), global_states(bout, (a, b))) for name, a, b in spans]
+    return [DiagramPanel(name, _wiring_of_bout(folder, a), global_states(bout, (a, b))) for name, a, b in spans]
 
 
 def _tracks(folder: Path, at: float, span: tuple[float | None, float | None]) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.terminal.errors import BAD, Refused
+from nuc_engine.cli.terminal.errors import BAD, CommandFailed
 from nuc_engine.cli.terminal.output import WIDTH, count, heading, note, say, say_json, wrapped
-from nuc_engine.cli.terminal.params import THING, Command, OutFile, as_json
+from nuc_engine.cli.terminal.params import THING, NucCommand, OutFile, as_json
 from nuc_engine.machine.locations import NotFound, find_configuration, find_script
 
 if TYPE_CHECKING:
-    from nuc_engine.configurations.difference import Difference
+    from nuc_engine.configurations.difference import ConfigurationDifference
     from sccils_schemas.documents import HdsoScript
     from sccils_schemas.model import Model
 
@@ -47,7 +47,7 @@ class _Thing:
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc diff lin_roach my_leg", "what was tuned, by name, with both values"),
         (
@@ -105,12 +105,12 @@ def command(a: str, b: str, changeset: Path | None, force: bool, as_json: bool) 
     return BAD if differences else 0
 
 
-def _compare(one: _Thing, other: _Thing) -> tuple[list[Difference], list[str]]:
+def _compare(one: _Thing, other: _Thing) -> tuple[list[ConfigurationDifference], list[str]]:
     """Return the differences, and what only one side has, so that it is not compared."""
     from nuc_engine.bout.run import PLANT_SPEC_FILE
     from nuc_engine.configurations import difference
 
-    found: list[Difference] = []
+    found: list[ConfigurationDifference] = []
     apart: list[str] = []
     if one.model is not None and other.model is not None:
         found += difference.compare_models(one.model, other.model)
@@ -147,13 +147,13 @@ def _write_changeset(one: _Thing, other: _Thing, file: Path) -> tuple[str, ...]:
     else:
         raise click.UsageError("--changeset needs two configurations, two scripts or two bouts")
     if not script.entries:
-        raise Refused(*left_out, f"nuc diff: nothing of this can be a changeset, so {file} was not written")
+        raise CommandFailed(*left_out, f"nuc diff: nothing of this can be a changeset, so {file} was not written")
     file.write_bytes(write(script))
     note(f"{file}: {count(len(script.entries), 'entry')}".replace("entrys", "entries"))
     return left_out
 
 
-def _print(one: _Thing, other: _Thing, differences: Sequence[Difference]) -> None:
+def _print(one: _Thing, other: _Thing, differences: Sequence[ConfigurationDifference]) -> None:
     from nuc_engine.configurations.difference import joined
 
     say(f"A  {one.path} ({one.kind})")
@@ -173,7 +173,7 @@ def section_title(section: str) -> str:
     return _TITLES[section]
 
 
-def difference_lines(difference: Difference) -> list[str]:
+def difference_lines(difference: ConfigurationDifference) -> list[str]:
     """Return one difference as lines of text."""
     a, b = difference.a, difference.b
     unit = "" if difference.unit in ("", "dimensionless") else f" {difference.unit}"
@@ -217,7 +217,7 @@ def _model(folder: Path) -> Model:
 
     model, problems = load_model(folder)
     if model is None:
-        raise Refused(*(str(problem) for problem in problems.errors))
+        raise CommandFailed(*(str(problem) for problem in problems.errors))
     return model
 
 
@@ -228,7 +228,7 @@ def _script(path: Path, model: Model | None) -> HdsoScript:
     document, problems = load_any(path, model)
     errors: Sequence[Any] = problems.errors
     if document is None:
-        raise Refused(*(str(problem) for problem in errors))
+        raise CommandFailed(*(str(problem) for problem in errors))
     if not isinstance(document, HdsoScript):
         raise click.UsageError(f"{path} is no script; expected configurations, scripts or data directories")
     return document

@@ -12,7 +12,7 @@ import click
 
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import WIDTH, count, faint, say, say_json
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.terminal.params import NucCommand, as_json
 from nuc_engine.machine.needs import need_linux
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _COLOURS: Mapping[str, str] = MappingProxyType({"ok": "green", "warn": "yellow",
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc doctor", "this machine, with whatever adapters are plugged in"),
         ("nuc doctor --bus aimotor:///dev/nuc/lin_roach --data /var/lib/nuc/data", "as one leg will use it"),
@@ -50,11 +50,11 @@ _COLOURS: Mapping[str, str] = MappingProxyType({"ok": "green", "warn": "yellow",
 def command(machine: Machine | None, buses: Sequence[str], data: Path, as_json: bool) -> int:
     """Check whether this machine is fit to run a leg in real time, and say what to do about what is not."""
     need_linux("nuc doctor", "it looks at what real time and serial ports need of the kernel")
-    from nuc_engine.doctor import Level, Machine, examine
+    from nuc_engine.doctor import CheckLevel, Machine, examine
 
     asked = machine if machine is not None else Machine()
     checks = examine(asked, [path for url in buses for path in _device(url)], str(data.absolute()))
-    counts = {level.value: sum(check.level is level for check in checks) for level in Level}
+    counts = {level.value: sum(check.level is level for check in checks) for level in CheckLevel}
     if as_json:
         say_json({"ok": counts["bad"] == 0, "counts": counts, "checks": [_as_data(check) for check in checks]})
     else:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import count, note, say, say_json, say_wrapped
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.terminal.params import NucCommand, as_json
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import ending
 
@@ -22,7 +22,7 @@ FORMATS = ("mcap", "parquet", "csv")
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc export data/experiment_a --parquet", "data/experiment_a_parquet: one table for each log, for pandas, R"),
         ("nuc export data/experiment_a --csv --grid 0.01", "the same as CSV, and all logs on one time base of 10 ms"),
@@ -119,7 +119,7 @@ def _mcap(folder: Path, path: Path, as_json: bool) -> int:
         messages = export(folder, draft)
         draft.replace(path)
     except McapError as error:
-        raise Refused(str(error)) from error
+        raise CommandFailed(str(error)) from error
     finally:
         draft.unlink(missing_ok=True)
     size = path.stat().st_size

@@ -10,7 +10,7 @@ import click
 
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import count, note, say, say_json
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.terminal.params import NucCommand, as_json
 from sccils_schemas.names import printable
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc ls", "the bouts under data/"),
         ("nuc ls data/summer --judge", "those under another folder, and what the leg did in each"),

@@ -10,7 +10,7 @@ import click
 
 from nuc_engine.cli.terminal.leaving import interrupt, when_ended
 from nuc_engine.cli.terminal.output import note, say, say_json
-from nuc_engine.cli.terminal.params import Command, OutFile, as_json
+from nuc_engine.cli.terminal.params import NucCommand, OutFile, as_json
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import MOVIES
 
@@ -29,7 +29,7 @@ class _Views(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc movie data/mine", "the whole bout: in real time, or in 20 s if it is longer than 10 s"),
         ("nuc movie data/mine --begin 15 --end 25 --speed 0.25", "ten seconds at a quarter of their speed"),

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from nuc_engine.cli.terminal.output import say, say_json
-from nuc_engine.cli.terminal.params import Command, OutFolder, Span, as_json
+from nuc_engine.cli.terminal.params import NucCommand, OutFolder, SpanParam, as_json
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import FIGURES
 
 if TYPE_CHECKING:
-    from nuc_engine.cli.terminal.seen import Seen
+    from nuc_engine.cli.terminal.seen import BoutSummary
 
 _ALL = ("summary", "joints", "muscles", "motors", "path")
 _PROJECTIONS = ("top", "side", "front")
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc plot data/experiment_a", "the whole bout, and each of its behaviours"),
         (
@@ -51,7 +51,7 @@ _PROJECTIONS = ("top", "side", "front")
 )
 @click.option("--begin", metavar="S", type=click.FloatRange(min=0), help="Draw from this time on, in seconds.")
 @click.option("--end", metavar="S", type=click.FloatRange(min=0), help="Draw up to this time.")
-@click.option("--window", "-w", metavar="A:B", type=Span(), help="The same in one: --window 20:40.")
+@click.option("--window", "-w", metavar="A:B", type=SpanParam(), help="The same in one: --window 20:40.")
 @click.option(
     "--projection",
     type=click.Choice(_PROJECTIONS),
@@ -120,7 +120,7 @@ def command(
     return 0
 
 
-def _look(folder: Path, begin: float | None, end: float | None, window: tuple[float, float] | None) -> Seen:
+def _look(folder: Path, begin: float | None, end: float | None, window: tuple[float, float] | None) -> BoutSummary:
     """Read a bout and look at all of it, or at a span of which one end may be left open."""
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.cli.terminal.seen import look_at

@@ -10,14 +10,14 @@ import click
 
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import count, is_terminal, note, say, say_json
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.terminal.params import NucCommand, as_json
 
 if TYPE_CHECKING:
     from nuc_engine.recording.recover import RecoverReport
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc recover data/20310506_070809_lin_roach", "mend one bout after a power cut"),
         ("nuc recover data --dry-run", "say what is torn in a folder of bouts, and touch nothing"),

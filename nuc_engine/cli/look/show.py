@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from nuc_engine.cli.terminal.output import faint, folded, heading, note_warnings, patch, plain, say, say_json, strong
-from nuc_engine.cli.terminal.params import Command, as_json, configuration, script
+from nuc_engine.cli.terminal.params import NucCommand, as_json, configuration, script
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc show lin_roach | less", "everything about the cockroach leg, to page through"),
         ("nuc show lin_roach --script experiment_a", "and what the script changes, with the values before and after"),
@@ -37,7 +37,7 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
     """
     from nuc_engine.bout.run import prepare_bout
     from nuc_engine.configurations.describe import describe_changes, describe_model
-    from nuc_engine.configurations.describe_text import Ink, change_lines, model_lines, pose_lines
+    from nuc_engine.configurations.describe_text import TextStyles, change_lines, model_lines, pose_lines
     from nuc_engine.configurations.pose import PoseError, parse_angles, pose
     from sccils_schemas.by_hand import PlantEntry
 
@@ -55,7 +55,7 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
         more = {"script": changes, "pose": None if where is None else plain(where)}
         say_json({"ok": True, **data, **{key: value for key, value in more.items() if value is not None}})
         return 0
-    ink = Ink(heading, strong, faint, patch)
+    ink = TextStyles(heading, strong, faint, patch)
     lines: list[str] = []
     if whole:
         lines += [*model_lines(describe_model(prepared.model), ink), ""]

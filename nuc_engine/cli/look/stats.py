@@ -9,7 +9,7 @@ import click
 
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import heading, note, say, say_json, say_wrapped
-from nuc_engine.cli.terminal.params import Command, Span, as_json, settling
+from nuc_engine.cli.terminal.params import NucCommand, SpanParam, as_json, settling
 
 if TYPE_CHECKING:
     from nuc_engine.analysis.bout import Bout
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc stats data/experiment_a", "step period, stance, swing, stride, joint ranges of each behaviour"),
         ("nuc stats data/monday --window 20:40 --settle 0", "of 20 s to 40 s, with nothing left out"),
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
 @click.option(
-    "--window", "-w", metavar="A:B", type=Span(), multiple=True, help="Only this span of time, in s; repeatable."
+    "--window", "-w", metavar="A:B", type=SpanParam(), multiple=True, help="Only this span of time, in s; repeatable."
 )
 @settling
 @as_json

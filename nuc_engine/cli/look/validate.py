@@ -10,7 +10,7 @@ import click
 
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import count, note, say, say_json
-from nuc_engine.cli.terminal.params import CONFIGURATION, THING, Command, as_json
+from nuc_engine.cli.terminal.params import CONFIGURATION, THING, NucCommand, as_json
 from nuc_engine.machine.locations import NotFound, find_configuration, find_script, list_configurations, list_scripts
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc validate my_leg", "a configuration folder: documents, plant.toml, and what the engine would refuse"),
         ("nuc validate scripts/*.xml --config lin_roach", "scripts, against the model they are meant for"),

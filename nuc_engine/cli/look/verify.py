@@ -11,8 +11,8 @@ import click
 from nuc_engine.cli.terminal import wallclock
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import count, is_terminal, say, say_json, wrapped
-from nuc_engine.cli.terminal.params import Command, as_json
-from nuc_engine.cli.terminal.progress import Progress
+from nuc_engine.cli.terminal.params import NucCommand, as_json
+from nuc_engine.cli.terminal.progress import ProgressLine
 
 if TYPE_CHECKING:
     from nuc_engine.verify import Difference, Verdict
@@ -24,7 +24,7 @@ _PATIENCE_S = 2.0
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc verify data/experiment_a", "is this bout what it was, and did the engine compute it right"),
         ("nuc verify data/experiment_a --json", "the same as one JSON object, with up to 100 differences of each file"),
@@ -48,7 +48,7 @@ def command(folder: Path, as_json: bool) -> int:
     from nuc_engine.verify import verify_bout
 
     began_s, live = wallclock.seconds(), is_terminal(err=True)
-    with Progress(f"{folder} verified") as bar:
+    with ProgressLine(f"{folder} verified") as bar:
 
         def progress(now_s: float, end_s: float) -> None:
             if live and wallclock.seconds() - began_s > _PATIENCE_S:

@@ -14,16 +14,16 @@ import click
 from click.shell_completion import CompletionItem
 
 from nuc_engine.cli.terminal import wallclock
-from nuc_engine.cli.terminal.errors import BAD, Refused
+from nuc_engine.cli.terminal.errors import BAD, CommandFailed
 from nuc_engine.cli.terminal.leaving import when_ended
 from nuc_engine.cli.terminal.output import note, say, say_json
-from nuc_engine.cli.terminal.params import Command, as_json
+from nuc_engine.cli.terminal.params import NucCommand, as_json
 from nuc_engine.cli.terminal.progress import ManyProgress
 from nuc_engine.machine.needs import missing, need, need_linux
 
 if TYPE_CHECKING:
-    from nuc_engine.experiments.live import Hand, Stage
-    from nuc_engine.experiments.protocol import Experiment, Row
+    from nuc_engine.experiments.live import BoutRunner, Operator
+    from nuc_engine.experiments.protocol import Experiment, TableRow
     from nuc_engine.experiments.verdict import RowVerdict, Verdict
 
 OUT, PAGES = Path("data/experiments"), Path("docs/experiments")
@@ -46,7 +46,7 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ("nuc experiment list", "what there is, what the dissertation saw, and the last verdict"),
         ("nuc experiment A", "20 repetitions of experiment A, judged and drawn into data/experiments/A"),
@@ -132,7 +132,7 @@ def command(
             return _rewrite(experiments, pages)
         return _conduct(experiments, repeat, seed, jobs, out, keep, pages, bus, address, as_json)
     except RecordError as error:
-        raise Refused(str(error)) from error
+        raise CommandFailed(str(error)) from error
 
 
 def _conduct(
@@ -187,7 +187,7 @@ def _run(
                 with ManyProgress(title, "figures") as bar:
                     judged = draw_all(judged, target, workers=workers, done=bar)
     except ItemFailed as failed:
-        raise Refused(f"nuc experiment: {failed}") from failed
+        raise CommandFailed(f"nuc experiment: {failed}") from failed
     return [each.verdict for each in judged]
 
 
@@ -204,8 +204,8 @@ def _run_live(
     check(experiments)
     emulated = not address and is_emulated(bus)
     daemon = OwnDaemon(bus, wallclock.sleep)
-    stage: Stage = RunningDaemon(address, wallclock.sleep) if address else daemon
-    hand: Hand = EmulatedHand(daemon) if emulated else TerminalHand()
+    stage: BoutRunner = RunningDaemon(address, wallclock.sleep) if address else daemon
+    hand: Operator = EmulatedHand(daemon) if emulated else TerminalHand()
     verdicts: list[Verdict] = []
     try:
         for experiment in experiments:
@@ -224,7 +224,7 @@ def _run_live(
             )
             verdicts.append(judged.verdict)
     except ClientError as error:
-        raise Refused(f"nuc experiment: {error}") from error
+        raise CommandFailed(f"nuc experiment: {error}") from error
     return verdicts
 
 
@@ -307,7 +307,7 @@ def _listed(experiment: Experiment, verdict: Verdict | None) -> dict[str, Any]:
     }
 
 
-def _last(row: Row, seen: RowVerdict | None, verdict: Verdict | None) -> str:
+def _last(row: TableRow, seen: RowVerdict | None, verdict: Verdict | None) -> str:
     from nuc_engine.experiments.verdict import in_doubt, together
 
     if seen is None or verdict is None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import faint, heading, note, say, say_json, say_wrapped
-from nuc_engine.cli.terminal.params import CONFIGURATION, SCRIPT, Command, OutFile, as_json
+from nuc_engine.cli.terminal.params import CONFIGURATION, SCRIPT, NucCommand, OutFile, as_json
 from nuc_engine.cli.terminal.progress import ManyProgress
 from nuc_engine.machine.needs import need
 
@@ -24,7 +24,7 @@ UNSURE = " (too few seeds to be sure)"
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         (
             "nuc minimise experiment_a --at 20",
@@ -114,21 +114,21 @@ def command(
         else:
             _report_orders(found, as_json=as_json)
     except (BulkRefused, ItemFailed) as refused:
-        raise Refused(*(f"nuc minimise: {line}" for line in str(refused).splitlines())) from refused
+        raise CommandFailed(*(f"nuc minimise: {line}" for line in str(refused).splitlines())) from refused
     return 0
 
 
 def _open(script: str, config: str, seeds: str, settle_s: float) -> ScriptTrial:
     from nuc_engine.batch.axes import parse_seeds
     from nuc_engine.batch.errors import BulkRefused
-    from nuc_engine.batch.inputs import read_kit
+    from nuc_engine.batch.inputs import read_inputs
     from nuc_engine.batch.minimise import ScriptTrial
     from nuc_engine.bout.run import prepare_bout
 
     prepared = prepare_bout(config, script)
     if prepared.script is None:
         raise BulkRefused(f"{script}: is no script")
-    return ScriptTrial(read_kit(config, script), prepared, prepared.script, parse_seeds(seeds), settle_s)
+    return ScriptTrial(read_inputs(config, script), prepared, prepared.script, parse_seeds(seeds), settle_s)
 
 
 def _time(text: str) -> Decimal:

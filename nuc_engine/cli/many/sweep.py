@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nuc_engine.cli.terminal.errors import Refused
+from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import count, note, say, say_json
-from nuc_engine.cli.terminal.params import CONFIGURATION, Command, OutFile, Pair, as_json, script
+from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand, OutFile, Pair, as_json, script
 from nuc_engine.cli.terminal.progress import ManyProgress
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import TABLES, ending
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         (
             "nuc sweep lin_roach -v plant.world.friction=0.05:0.15:5 --seeds 1000:1009 -o friction.parquet",
@@ -122,7 +122,7 @@ def command(
         with ManyProgress(out.name) as progress:
             result = run_sweep(plan, out, jobs=jobs, cluster=cluster, keep=keep, force=force, done=progress)
     except (BulkRefused, ItemFailed) as refused:
-        raise Refused(*(f"nuc sweep: {line}" for line in str(refused).splitlines())) from refused
+        raise CommandFailed(*(f"nuc sweep: {line}" for line in str(refused).splitlines())) from refused
     except KeyboardInterrupt:
         note("nuc sweep: stopped; the same command goes on from here")
         raise

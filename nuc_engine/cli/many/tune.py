@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nuc_engine.cli.terminal.errors import BAD, Refused
+from nuc_engine.cli.terminal.errors import BAD, CommandFailed
 from nuc_engine.cli.terminal.output import note, say, say_json, say_wrapped
-from nuc_engine.cli.terminal.params import Command, OutFile, Pair, as_json, configuration, script
+from nuc_engine.cli.terminal.params import NucCommand, OutFile, Pair, as_json, configuration, script
 from nuc_engine.cli.terminal.progress import ManyProgress
 from nuc_engine.machine.needs import need
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         (
             "nuc tune lin_roach -v FT_ext_FTang=70:110 -v TC1_proDEP_FTang=100:140 -c FWD -o forward.xml",
@@ -135,7 +135,7 @@ def command(
         description = f"Found for {criterion}: {found.good} of {found.bouts} bouts, in {tuned.trials} trials."
         out.write_bytes(tuned_script(plan, found, out.stem, description))
     except (BulkRefused, ItemFailed) as refused:
-        raise Refused(*(f"nuc tune: {line}" for line in str(refused).splitlines())) from refused
+        raise CommandFailed(*(f"nuc tune: {line}" for line in str(refused).splitlines())) from refused
     except KeyboardInterrupt:
         note("nuc tune: stopped; the same command goes on from here")
         raise

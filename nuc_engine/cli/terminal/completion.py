@@ -6,7 +6,7 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from nuc_engine.cli.terminal.output import say
-from nuc_engine.cli.terminal.params import Command
+from nuc_engine.cli.terminal.params import NucCommand
 
 
 class _Bash(BashComplete):
@@ -23,7 +23,7 @@ _SHELLS: dict[str, tuple[type[ShellComplete], str]] = {
 
 
 @click.command(
-    cls=Command,
+    cls=NucCommand,
     examples=(
         ('eval "$(nuc completion bash)"', "complete in this shell, from now on"),
         ("nuc completion bash >> ~/.bashrc", "in every new bash"),

@@ -28,7 +28,7 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
 """Module, class and exit status of every error that is no fault of this program. Looked up only once one is there."""
 
 
-class Refused(click.ClickException):
+class CommandFailed(click.ClickException):
     """What was asked about is bad: one line for each reason, exit status 1."""
 
     exit_code = BAD

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nuc_engine.cli.terminal.live import JointView, Point, View
+from nuc_engine.cli.terminal.live import JointView, LegSnapshot, Point
 
 Color = Sequence[float]
 Painter = Callable[[str, Color | None], str]
@@ -90,7 +90,7 @@ class Canvas:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PlaneWindow:
     """A window on a plane in cm: what is seen of it in a canvas, at the same scale both ways."""
 
     left: float
@@ -98,11 +98,11 @@ class Frame:
     bottom: float
     top: float
 
-    def including(self, u: float, v: float, margin: float) -> Frame:
+    def including(self, u: float, v: float, margin: float) -> PlaneWindow:
         """Return the smallest larger frame that holds a point and a margin around it."""
         if self.left <= u <= self.right and self.bottom <= v <= self.top:
             return self
-        return Frame(
+        return PlaneWindow(
             min(self.left, u - margin),
             max(self.right, u + margin),
             min(self.bottom, v - margin),
@@ -125,9 +125,9 @@ class LegView:
 
     def __init__(self, title: str, paint: Painter) -> None:
         self._title, self._paint = title, paint
-        self._frames: dict[str, Frame] = {}
+        self._frames: dict[str, PlaneWindow] = {}
 
-    def lines(self, view: View, columns: int, rows: int, speed: float) -> list[str]:
+    def lines(self, view: LegSnapshot, columns: int, rows: int, speed: float) -> list[str]:
         """Return one picture as `rows` lines of at most `columns` characters."""
         gap = 2
         height = rows - len(view.joints) - _OTHER_LINES
@@ -150,7 +150,7 @@ class LegView:
             "Ctrl-C stops",
         ]
 
-    def _draw(self, canvas: Canvas, name: str, view: View) -> None:
+    def _draw(self, canvas: Canvas, name: str, view: LegSnapshot) -> None:
         u, v = _AXES[name]
         foot = view.foot
         points = [(p[u], p[v]) for p in view.points]
@@ -174,14 +174,14 @@ class LegView:
             radius = max(1.0, view.foot_radius_cm * frame.scale(canvas))
             canvas.disc(frame.on(canvas, foot[u], foot[v]), radius, _LOADED if view.contact_n > 0 else _JOINT)
 
-    def _frame(self, name: str, points: Sequence[tuple[float, float]], view: View) -> Frame:
+    def _frame(self, name: str, points: Sequence[tuple[float, float]], view: LegSnapshot) -> PlaneWindow:
         if not points:
-            return self._frames.get(name, Frame(-1.0, 1.0, -1.0, 1.0))
+            return self._frames.get(name, PlaneWindow(-1.0, 1.0, -1.0, 1.0))
         size = _extent(view.points)
         frame = self._frames.get(name)
         if frame is None:
             u, v = points[0]
-            frame = Frame(u, u + 1e-6, v, v + 1e-6)
+            frame = PlaneWindow(u, u + 1e-6, v, v + 1e-6)
         for u, v in points:
             frame = frame.including(u, v, 0.04 * size)
         if name == "side":
@@ -191,7 +191,7 @@ class LegView:
         self._frames[name] = frame
         return frame
 
-    def _joint_line(self, joint: JointView, columns: int, view: View) -> str:
+    def _joint_line(self, joint: JointView, columns: int, view: LegSnapshot) -> str:
         width = min(20, max(len(other.name) for other in view.joints))
         names = max(len(other.state or "") for other in view.joints)
         state = self._paint(f"{joint.state or 'held':<{names}}", joint.color)
@@ -201,7 +201,7 @@ class LegView:
         strip = self._strip(joint.history, columns - used) if joint.state else ""
         return f"{joint.name[:width]:<{width}}  {state}  {angle:>10}  {load:>6}  {strip}"
 
-    def _foot_line(self, view: View, columns: int) -> str:
+    def _foot_line(self, view: LegSnapshot, columns: int) -> str:
         if view.foot is None:
             return ""
         x, y, z = view.foot
@@ -219,7 +219,7 @@ class LegView:
         return " " * (width - len(recent)) + blocks
 
 
-def plain_line(view: View) -> str:
+def plain_line(view: LegSnapshot) -> str:
     """Return the leg in one line, for where no picture can be drawn."""
     joints = ", ".join(
         f"{joint.name} {joint.state or 'held'}" + ("" if joint.angle_deg is None else f" {joint.angle_deg:.1f} deg")
@@ -229,19 +229,19 @@ def plain_line(view: View) -> str:
     return f"{view.time_s:.0f} s: {joints}; foot {where}; {_step_line(view)}"
 
 
-def _step_line(view: View) -> str:
+def _step_line(view: LegSnapshot) -> str:
     period = "" if view.period_s is None else f", the last took {view.period_s:.2f} s"
     return f"{view.steps} {'step' if view.steps == 1 else 'steps'}{period}"
 
 
-def _ground(canvas: Canvas, frame: Frame, height_cm: float) -> None:
+def _ground(canvas: Canvas, frame: PlaneWindow, height_cm: float) -> None:
     _, y = frame.on(canvas, 0.0, height_cm)
     canvas.line((0, y), (canvas.width - 1, y), _GROUND)
     for x in range(0, canvas.width, 4):
         canvas.line((x, y + 3), (x + 2, y + 1), _GROUND)
 
 
-def _dashes(canvas: Canvas, frame: Frame, height_cm: float) -> None:
+def _dashes(canvas: Canvas, frame: PlaneWindow, height_cm: float) -> None:
     _, y = frame.on(canvas, 0.0, height_cm)
     for x in range(0, canvas.width, 6):
         canvas.line((x, y), (x + 2, y), _GROUND)

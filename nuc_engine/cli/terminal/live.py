@@ -11,7 +11,7 @@ import numpy as np
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.bout.run import PLANT_SPEC_FILE, open_leg, prepare_bout, schedule_events
 from nuc_engine.cli.terminal import wallclock
-from nuc_engine.control.bus_tap import Replies
+from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.machine.locations import find_configuration
@@ -48,7 +48,7 @@ class JointView:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class LegSnapshot:
     """The leg as it is now. Points in cm: x forward, y left, z up; from the first joint to the foot."""
 
     time_s: float
@@ -142,11 +142,11 @@ class LiveLeg:
             if self._executive.clock.now_ns >= due_ns:
                 self._note_history()
 
-    def view(self) -> View:
+    def view(self) -> LegSnapshot:
         """Return the leg as it is now."""
         joints = tuple(self._joint(joint) for joint in self.plan.joints)
         x, y, z, contact_n = self._records[-1][1:] if self._records else (0.0, 0.0, 0.0, 0.0)
-        return View(
+        return LegSnapshot(
             time_s=self.time_s,
             joints=joints,
             points=self._points([joint.angle_deg for joint in joints]),
@@ -219,7 +219,7 @@ class _Witness:
     def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
         """Nothing is kept of an exchange."""
 
-    def motor(self, now_ns: int, board: Board, replies: Replies) -> None:
+    def motor(self, now_ns: int, board: Board, replies: ExchangeReplies) -> None:
         """Nothing is kept of a cycle."""
 
     def sensors(self, now_ns: int, store: Store) -> None:

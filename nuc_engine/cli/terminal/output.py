@@ -112,7 +112,7 @@ def takes_keys() -> bool:
     return sys.platform != "win32" and terminal
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table: its title, `<` or `>` with a width (that of what is in it without), how numbers are set."""
 
     title: str
@@ -124,7 +124,7 @@ class Column(NamedTuple):
         return "-" if value is None else str(value) if isinstance(value, str) else format(value, self.form)
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> list[str]:
+def table(columns: Sequence[TableColumn], rows: Iterable[Sequence[object]]) -> list[str]:
     """Return a table as lines, the heading first."""
     texts = [[column.cell(value) for column, value in zip(columns, row, strict=True)] for row in rows]
     titles = [column.title for column in columns]

@@ -17,7 +17,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _WHOLE = 10_000
 
 
-class Command(click.Command):
+class NucCommand(click.Command):
     """A command whose help ends with examples and with where its output goes."""
 
     def __init__(
@@ -183,7 +183,7 @@ def gravity_compensation(option: Callable[..., Callable[[_F], _F]] = click.optio
     )
 
 
-class Span(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
+class SpanParam(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     """A span of time `A:B` in seconds."""
 
     name = "a:b"

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from nuc_engine.cli.terminal.errors import USAGE, Refused
+from nuc_engine.cli.terminal.errors import USAGE, CommandFailed
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class Take(Protocol):
         ...
 
 
-class WrongWords(Refused):
+class WrongWords(CommandFailed):
     """The command line is wrong: one line for each reason, exit status 2."""
 
     exit_code = USAGE

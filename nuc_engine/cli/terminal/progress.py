@@ -79,7 +79,7 @@ class _Timed:
         return max(wallclock.seconds() - self._start_s, 1e-9)
 
 
-class Progress(_Timed):
+class ProgressLine(_Timed):
     """Told how much of a bout's simulated time has passed."""
 
     _reached_s = 0.0

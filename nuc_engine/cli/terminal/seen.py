@@ -16,7 +16,7 @@ from nuc_engine.analysis.windows import windows_of_bout
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class BoutSummary:
     """A bout and what was seen in it."""
 
     bout: Bout
@@ -58,7 +58,7 @@ class Seen:
         return draw_figures(self.bout, folder, windows, chosen, views=views, paths=paths, form=form)
 
 
-def look(folder: Path, span: Span | None = None) -> Seen:
+def look(folder: Path, span: Span | None = None) -> BoutSummary:
     """Read a data directory and judge each of its windows, or only one span of time.
 
     Raises BoutError, and AnalysisError for a span in which nothing was recorded.
@@ -66,7 +66,7 @@ def look(folder: Path, span: Span | None = None) -> Seen:
     return look_at(load_bout(folder), span)
 
 
-def look_at(bout: Bout, span: Span | None = None) -> Seen:
+def look_at(bout: Bout, span: Span | None = None) -> BoutSummary:
     """Judge each window of a bout, or only one span of time. Raises AnalysisError as `look` does."""
     windows = windows_of_bout(bout.folder, bout.end_s)
     if span is not None:
@@ -75,4 +75,4 @@ def look_at(bout: Bout, span: Span | None = None) -> Seen:
                 f"{bout.folder}: nothing was recorded from {span[0]:g} s on; the bout ends at {bout.end_s:.4g} s"
             )
         windows = (span_window(windows, span),)
-    return Seen(bout, summarise_bout(bout, windows))
+    return BoutSummary(bout, summarise_bout(bout, windows))

@@ -18,7 +18,7 @@ class DriveScale(Protocol):
     beyond: int
 
     def ticks(self, delta: float) -> float:
-        """Return whole ticks for so much muscle output; a number that is none as it is."""
+        """Return whole ticks for so much muscle output; NaN stays NaN."""
         ...
 
     def units(self, ticks: int) -> float:

@@ -8,7 +8,7 @@ from nuc_engine.control.guard import Guard
 from nuc_engine.control.tasks.board import Board, Drive
 from nuc_engine.control.tasks.drive_scale import DriveScale, scale_of
 from nuc_engine.model.plan import MotorPlan, Plan, Slot
-from nuc_engine.model.store import Store, View
+from nuc_engine.model.store import BufferView, Store
 from sccils_schemas.numbers import INTEGER_RANGE
 
 _OK = int(ReplyStatus.OK)
@@ -190,7 +190,7 @@ class MotorAction:
                 board.stamp_ns[k] = bus.stamp_ns[k]
 
 
-def _cell(store: Store, index: int) -> tuple[View, int, int] | None:
+def _cell(store: Store, index: int) -> tuple[BufferView, int, int] | None:
     if index < 0:
         return None
     view, at = store.locate(Slot(index))

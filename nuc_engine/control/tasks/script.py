@@ -11,7 +11,7 @@ from itertools import count
 from drivers.port import NEVER
 from nuc_engine.control.rulebook import Predicate, Rulebook
 from nuc_engine.control.tasks.board import Board
-from nuc_engine.model.changes import Applied, Changeset, Control, Controlled, Request, Write
+from nuc_engine.model.changes import Applied, Changeset, Controlled, DataRequest, JointControl, Write
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store, refusal
 from sccils_schemas.rules import RuleError
@@ -47,7 +47,7 @@ class Script:
         store: Store,
         board: Board,
         rulebook: Rulebook,
-        control: Callable[[Control], str],
+        control: Callable[[JointControl], str],
         on_applied: Callable[[Applied], None],
         on_controlled: Callable[[Controlled], None],
         on_done: Callable[[int, Changeset, int], None],
@@ -57,7 +57,7 @@ class Script:
         self._on_applied, self._on_controlled, self._on_done = on_applied, on_controlled, on_done
         self._ahead: list[_Due] = []
         self._numbers = count()
-        self.requests: deque[tuple[int, Request]] = deque()
+        self.requests: deque[tuple[int, DataRequest]] = deque()
         self.touched: set[int] = set()
 
     def __len__(self) -> int:

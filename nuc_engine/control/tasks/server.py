@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from nuc_engine.model.changes import Request
+from nuc_engine.model.changes import DataRequest
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store
 
-Answer = Callable[[int, int, tuple[int | float, ...], int], None]
+DataSink = Callable[[int, int, tuple[int | float, ...], int], None]
 """Receives (time_ns, HDSO index, values, origin) of one HDSO that was asked for."""
 
 
 class HdsoServer:
     """Reads the live store for each request; an HDSO without a value is answered with no values."""
 
-    def __init__(self, plan: Plan, store: Store, requests: deque[tuple[int, Request]], answer: Answer) -> None:
+    def __init__(self, plan: Plan, store: Store, requests: deque[tuple[int, DataRequest]], answer: DataSink) -> None:
         self._plan, self._store, self._requests, self._answer = plan, store, requests, answer
 
     def run(self, now_ns: int) -> None:

@@ -10,7 +10,7 @@ from nuc_engine.control.functions import bind_activation
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.plan import JointPlan, Plan, Slot
-from nuc_engine.model.store import Store, View
+from nuc_engine.model.store import BufferView, Store
 
 _AGAIN_NS = FAULTS["rule_overlap"].again_ns
 
@@ -61,7 +61,7 @@ class StateTransition:
                 try:
                     activations[muscle] = activation()
                 except (ArithmeticError, ValueError):
-                    # Muscle conversion and the guard let a number that is none drive nothing, and tell of it.
+                    # Muscle conversion and the guard drive nothing by NaN, and report it.
                     activations[muscle] = math.nan
 
     def _overlap(self, module: _Module, true: list[int], now_ns: int) -> None:
@@ -87,5 +87,5 @@ class _Module:
         return 0 if cell is None else cell[0][cell[1]]
 
 
-def _dwell(store: Store, slot: Slot | None) -> tuple[View, int] | None:
+def _dwell(store: Store, slot: Slot | None) -> tuple[BufferView, int] | None:
     return None if slot is None else store.locate(slot)

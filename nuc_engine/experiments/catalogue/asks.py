@@ -19,7 +19,7 @@ import numpy as np
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import FloatArray
-from nuc_engine.experiments.protocol import BoutPlan, Finding, Observation, Observations, Part, Window
+from nuc_engine.experiments.protocol import BoutPlan, CriterionResult, JudgedWindow, Observation, Observations, Part
 
 Reasons = tuple[str, ...]
 _RESAMPLES = 1000
@@ -202,7 +202,7 @@ class RowCriterion:
 
     asks: tuple[Question, ...]
 
-    def __call__(self, seen: Observations) -> Finding:
+    def __call__(self, seen: Observations) -> CriterionResult:
         """Judge: a failed start when something speaks against the part before; else what all others say.
 
         Where something speaks against other parts than the final one no kick there can help.
@@ -212,7 +212,7 @@ class RowCriterion:
         against = _reasons(one for ask, one in found if not (isinstance(ask, Starts) or ask.final))
         few = tuple(reason for _, one in found for reason in one.few)
         reasons = before or few or against + _reasons(one for ask, one in found if ask.final)
-        return Finding(
+        return CriterionResult(
             not reasons,
             reasons,
             {name: value for _, one in found for name, value in one.numbers.items()},
@@ -269,7 +269,7 @@ def windows_of(plan: BoutPlan, part: Part) -> tuple[str, ...]:
     return tuple(window.name for window in plan.windows if window.part == part)
 
 
-def window(plan: BoutPlan, name: str) -> Window:
+def window(plan: BoutPlan, name: str) -> JudgedWindow:
     """Return a plan's window by its name. Raises KeyError when it has none of that name."""
     for one in plan.windows:
         if one.name == name:

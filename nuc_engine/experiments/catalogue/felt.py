@@ -15,7 +15,7 @@ from statistics import median
 
 import numpy as np
 
-from nuc_engine.analysis.tracks import LegTracks, Role
+from nuc_engine.analysis.tracks import JointRole, LegTracks
 from nuc_engine.experiments.catalogue.asks import Found, median_of_known
 from nuc_engine.experiments.catalogue.unloading import LEAST_STANCES, LETS_GO, Schedule, Stance, stances
 from nuc_engine.experiments.protocol import BoutPlan, Observation, Observations
@@ -56,7 +56,7 @@ class Felt(Schedule, kw_only=True, tag="felt"):
     ThC1 still pressed.
     """
 
-    joint: Role
+    joint: JointRole
     lowered: bool = False
     by_angle: bool = False
     by_moment: bool = False
@@ -173,7 +173,7 @@ def _felt_at(leg: LegTracks, time_s: float) -> float:
     return math.nan if load is None or last < 0 else float(load[last])
 
 
-def _turning(leg: LegTracks, role: Role, time_s: float) -> float:
+def _turning(leg: LegTracks, role: JointRole, time_s: float) -> float:
     """Return how fast a joint turns soon after an instant, in deg/s."""
     begin, end = np.interp([time_s, time_s + SOON_S], leg.t_sensor_s, leg.module(role).angle_deg)
     return float(end - begin) / SOON_S

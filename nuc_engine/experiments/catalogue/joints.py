@@ -9,7 +9,7 @@ import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.phases import angle_minima, rhythm
-from nuc_engine.analysis.tracks import FloatArray, Role
+from nuc_engine.analysis.tracks import FloatArray, JointRole
 from nuc_engine.experiments.catalogue.asks import Found, Question, judged_span
 from nuc_engine.experiments.protocol import Observation, Observations
 
@@ -65,7 +65,7 @@ class JointPhase(Question, kw_only=True, tag="phase"):
         return Found(numbers=numbers)
 
 
-def _minima(one: Observation, role: Role, begin_s: float, end_s: float) -> FloatArray:
+def _minima(one: Observation, role: JointRole, begin_s: float, end_s: float) -> FloatArray:
     inside = slice(*np.searchsorted(one.leg.t_sensor_s, (begin_s, end_s)))
     return angle_minima(one.leg.t_sensor_s[inside], one.leg.module(role).angle_deg[inside], DEFAULT_CRITERIA)
 

@@ -29,13 +29,13 @@ from nuc_engine.experiments.catalogue.unloading import pooled as gains
 from nuc_engine.experiments.protocol import (
     Again,
     BoutPlan,
-    Control,
     Experiment,
-    Level,
+    JudgedWindow,
+    NegativeControl,
     Part,
     Probe,
-    Row,
-    Window,
+    ProbeLevel,
+    TableRow,
 )
 from nuc_engine.experiments.templates import filled
 
@@ -237,7 +237,7 @@ def _read(path: Path, kind: type[_T]) -> _T:
         raise ExperimentError(f"{path}: {error}") from error
 
 
-def _expect_rows(rows: Mapping[str, Row], names: Iterable[str], where: object) -> None:
+def _expect_rows(rows: Mapping[str, TableRow], names: Iterable[str], where: object) -> None:
     if unknown := [name for name in names if name not in rows]:
         raise ExperimentError(f"{where}: no row {unknown[0]!r}; expected one of {', '.join(rows)}")
 
@@ -255,13 +255,13 @@ def _experiment(own: _Experiment, seed: int, texts: Mapping[tuple[str, str], str
         hypothesis=own.hypothesis,
         method=own.method,
         rows=tuple(
-            Row(
+            TableRow(
                 name=name,
                 saw=row.saw,
                 bouts=_plans(row.bouts),
                 criterion_text=row.criterion_text,
                 criterion=RowCriterion(row.criterion),
-                control=Control(row.control.why, _plans(row.control.bouts), row.control.repetitions),
+                control=NegativeControl(row.control.why, _plans(row.control.bouts), row.control.repetitions),
                 kicks_there=row.kicks_there,
                 explanation=texts.get((name, "why"), ""),
                 remark=texts.get((name, "to be noted"), ""),
@@ -292,7 +292,7 @@ def _plans(bouts: Sequence[_Bout]) -> tuple[BoutPlan, ...]:
     return tuple(_plan(bout) for bout in bouts)
 
 
-def _plan(bout: _Bout, rows: Mapping[str, Row] = MappingProxyType({}), level: float = math.nan) -> BoutPlan:
+def _plan(bout: _Bout, rows: Mapping[str, TableRow] = MappingProxyType({}), level: float = math.nan) -> BoutPlan:
     if bout.row:
         (plan,) = rows[bout.row].bouts
     else:
@@ -301,7 +301,9 @@ def _plan(bout: _Bout, rows: Mapping[str, Row] = MappingProxyType({}), level: fl
             config=bout.config,
             script=bout.script,
             duration_s=bout.duration_s,
-            windows=tuple(Window(own.name, own.begin_s, own.end_s, own.part, own.settle_s) for own in bout.windows),
+            windows=tuple(
+                JudgedWindow(own.name, own.begin_s, own.end_s, own.part, own.settle_s) for own in bout.windows
+            ),
             values=bout.values,
             plant={name: _at(value, level) for name, value in bout.plant.items()},
             kicks_s=bout.kicks_s,
@@ -325,7 +327,7 @@ def _at(value: float | _LEVEL | tuple[float, float], level: float) -> float:
     return level if value == "level" else float(value)
 
 
-def _probe(asked: _Probe, rows: Mapping[str, Row], where: str) -> Probe:
+def _probe(asked: _Probe, rows: Mapping[str, TableRow], where: str) -> Probe:
     bouts = (*asked.bouts, *(bout for own in asked.levels if isinstance(own, _Level) for bout in own.bouts))
     criteria = (ask.criterion for ask in asked.measure if isinstance(ask, Nested) and isinstance(ask.criterion, str))
     _expect_rows(rows, (*asked.rows, *(bout.row for bout in bouts if bout.row), *criteria), where)
@@ -334,9 +336,9 @@ def _probe(asked: _Probe, rows: Mapping[str, Row], where: str) -> Probe:
         question=asked.question,
         quantity=asked.quantity,
         levels=tuple(
-            Level(own.label, tuple(_plan(bout, rows) for bout in own.bouts))
+            ProbeLevel(own.label, tuple(_plan(bout, rows) for bout in own.bouts))
             if isinstance(own, _Level)
-            else Level(f"{own:g}", tuple(_plan(bout, rows, own) for bout in asked.bouts), own)
+            else ProbeLevel(f"{own:g}", tuple(_plan(bout, rows, own) for bout in asked.bouts), own)
             for own in asked.levels
         ),
         measure=RowCriterion(tuple(_resolved(ask, rows) for ask in asked.measure)).measure,
@@ -346,7 +348,7 @@ def _probe(asked: _Probe, rows: Mapping[str, Row], where: str) -> Probe:
     )
 
 
-def _resolved(ask: Question, rows: Mapping[str, Row]) -> Question:
+def _resolved(ask: Question, rows: Mapping[str, TableRow]) -> Question:
     """Return an ask with the criterion of a row in place of the row's name."""
     if isinstance(ask, Nested) and isinstance(ask.criterion, str):
         return msgspec.structs.replace(ask, criterion=cast(RowCriterion, rows[ask.criterion].criterion).asks)

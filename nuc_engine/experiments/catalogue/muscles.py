@@ -25,7 +25,7 @@ from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.bout.run import PLANT_SPEC_FILE
 from nuc_engine.experiments.catalogue.asks import Found, Question, median_of_known, over_repetitions, window
 from nuc_engine.experiments.catalogue.pictures import draw_histograms
-from nuc_engine.experiments.protocol import Observation, Observations, Row, Trial
+from nuc_engine.experiments.protocol import Observation, Observations, TableRow, Trial
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.plants.spec import load_spec
 
@@ -191,7 +191,7 @@ def samples_of_all(trials: Sequence[Trial], label: str, what: str) -> FloatArray
     return np.array(list(chain.from_iterable(trial.samples.get(f"{label}, {what}", ()) for trial in trials)))
 
 
-def draw_figure_7_10(row: Row, trials: Sequence[Trial], path: Path) -> None:
+def draw_figure_7_10(row: TableRow, trials: Sequence[Trial], path: Path) -> None:
     """Draw the histograms of Figure 7-10 over the steps of all repetitions."""
     del row
     panels = [

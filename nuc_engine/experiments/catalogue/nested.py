@@ -26,7 +26,7 @@ from nuc_engine.experiments.catalogue.joints import AnotherPattern, JointPhase, 
 from nuc_engine.experiments.catalogue.muscles import LiftOff, Steadier
 from nuc_engine.experiments.catalogue.speed import Faster
 from nuc_engine.experiments.catalogue.unloading import Promoted
-from nuc_engine.experiments.protocol import Finding, Observations
+from nuc_engine.experiments.protocol import CriterionResult, Observations
 
 
 class Nested(Question, kw_only=True):
@@ -34,7 +34,7 @@ class Nested(Question, kw_only=True):
 
     criterion: tuple[AnyAsk, ...] | str
 
-    def judged(self, seen: Observations) -> Finding:
+    def judged(self, seen: Observations) -> CriterionResult:
         """Return what the criterion says."""
         return RowCriterion(cast(tuple[Question, ...], self.criterion))({one.plan.label: one for one in self.of(seen)})
 

@@ -27,11 +27,11 @@ _PENS: tuple[tuple[str, str, str], ...] = (
 """Colour, line and mark: the stance and the swing agonist of each joint; none is told by its colour alone."""
 _FILLED, _OUTLINED = _CTR, _FTI
 
-Panel = tuple[str, float | None, Sequence[tuple[str, FloatArray]]]
+HistogramPanel = tuple[str, float | None, Sequence[tuple[str, FloatArray]]]
 """A quantity with its unit, the width of a bin where the quantity has steps of its own, and a sample of it by name."""
 
 
-def draw_histograms(panels: Sequence[Panel], path: Path) -> None:
+def draw_histograms(panels: Sequence[HistogramPanel], path: Path) -> None:
     """Draw one panel per quantity, with the share of the steps of two samples in each of the same bins."""
     from nuc_engine.figures.canvas import house_style, new_figure
 

@@ -12,7 +12,7 @@ from nuc_engine.analysis.spread import step_samples
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.experiments.catalogue.asks import Found, Question, judged_span
 from nuc_engine.experiments.catalogue.pictures import draw_speed
-from nuc_engine.experiments.protocol import Observation, Observations, Row, Trial
+from nuc_engine.experiments.protocol import Observation, Observations, TableRow, Trial
 
 _PERIOD = "{bout}: step period (s)"
 _NAMES = {
@@ -64,7 +64,7 @@ def median_error(values: FloatArray) -> float:
     return 1.2533 * float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
-def draw_figure_7_11(row: Row, trials: Sequence[Trial], path: Path) -> None:
+def draw_figure_7_11(row: TableRow, trials: Sequence[Trial], path: Path) -> None:
     """Draw the activations of the agonists, as the row's bouts have them, against the step period."""
     names = [_PERIOD.format(bout=plan.label) for plan in row.bouts]
     periods = np.array([[trial.numbers.get(name, math.nan) for name in names] for trial in trials])

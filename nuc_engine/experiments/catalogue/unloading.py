@@ -21,7 +21,7 @@ import numpy as np
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.phases import runs
 from nuc_engine.analysis.steps import Steps
-from nuc_engine.analysis.tracks import LegTracks, Role
+from nuc_engine.analysis.tracks import JointRole, LegTracks
 from nuc_engine.experiments.catalogue.asks import Found, Question, lift_offs, over_repetitions
 from nuc_engine.experiments.protocol import Observation, Observations, Trial
 
@@ -46,7 +46,7 @@ EVALUATED = "time between evaluations of the rules (s)"
 class Predicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An action that unloading in stance should promote, by part of its name; above an angle, where one is given."""
 
-    role: Role
+    role: JointRole
     action: str
     above_deg: float = -math.inf
 

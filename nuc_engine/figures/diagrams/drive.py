@@ -25,7 +25,7 @@ _ANGLES = 65
 
 
 @dataclass(frozen=True, slots=True)
-class Drive:
+class DriveSigns:
     """What an action does to its joint: -1, 0 or 1 for a smaller, unchanged or larger angle, and for the load signal.
 
     The load signal has the sign of the raw servo delta (equation 6-4), so that it tells which way the servo pushes.
@@ -35,21 +35,21 @@ class Drive:
     load: int
 
 
-def drives(plan: Plan, values: tuple[Values | None, ...]) -> Mapping[int, Drive]:
+def drives(plan: Plan, values: tuple[Values | None, ...]) -> Mapping[int, DriveSigns]:
     """Return what each action drives, by state index; joints that no muscle moves are driven by none (0, 0)."""
     store = Store(plan)
     for index, held in enumerate(values):
         if held is not None:
             store.write(index, held)
-    found: dict[int, Drive] = {}
+    found: dict[int, DriveSigns] = {}
     for joint in plan.joints:
         found |= _joint_drives(plan, store, joint)
     return found
 
 
-def _joint_drives(plan: Plan, store: Store, joint: JointPlan) -> dict[int, Drive]:
+def _joint_drives(plan: Plan, store: Store, joint: JointPlan) -> dict[int, DriveSigns]:
     if joint.control_mode != "muscle" or joint.motor < 0 or not joint.states:
-        return {state: Drive(0, 0) for state in joint.states}
+        return {state: DriveSigns(0, 0) for state in joint.states}
     motor = plan.motors[joint.motor]
     low, high = free_ranges(plan)[motor.angle]
     angles = [low + (high - low) * k / (_ANGLES - 1) for k in range(_ANGLES)]
@@ -57,7 +57,7 @@ def _joint_drives(plan: Plan, store: Store, joint: JointPlan) -> dict[int, Drive
     middle = (_ANGLES - 1) / 2
     best = min(range(_ANGLES), key=lambda k: (abs(max(pulls[k].values()) + min(pulls[k].values())), abs(k - middle)))
     raw = {state: motor.dir * _sign(pull) for state, pull in pulls[best].items()}
-    return {state: Drive(sign * _sign(motor.cal2), sign) for state, sign in raw.items()}
+    return {state: DriveSigns(sign * _sign(motor.cal2), sign) for state, sign in raw.items()}
 
 
 def _mean_ticks(plan: Plan, store: Store, joint: JointPlan, state: int, angle_deg: float) -> float:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nuc_engine.figures.diagrams.drive import Drive, drives
+from nuc_engine.figures.diagrams.drive import DriveSigns, drives
 from nuc_engine.figures.diagrams.flow import SOURCE_COLORS, sense_dash, source_color
 from nuc_engine.figures.diagrams.svg import FAINT, HIGHLIGHT, INK, PALE, PAPER, Paper, Point, paint, text_width, xy
 from nuc_engine.figures.diagrams.wiring import (
-    Action,
     AllOf,
     AnyOf,
     Condition,
@@ -21,6 +20,7 @@ from nuc_engine.figures.diagrams.wiring import (
     Limit,
     Module,
     Sense,
+    WiredAction,
     Wiring,
     leaves,
 )
@@ -36,7 +36,7 @@ _Key = tuple[int, bool] | str
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ActionChange:
     """What is different in one action, compared with an earlier moment or another configuration."""
 
     fresh: frozenset[str]
@@ -55,21 +55,21 @@ def event_diagram(wiring: Wiring, against: Wiring | None = None) -> bytes:
     return _Events(wiring, against, changes).draw()
 
 
-def compare_action(before: Wiring, after: Wiring, action: Action) -> Change:
+def compare_action(before: Wiring, after: Wiring, action: WiredAction) -> ActionChange:
     """Return what is different in an action; actions are matched by name. One that was not there is all new."""
     old = next((other for other in _actions(before) if other.name == action.name), None)
     found = list(leaves(action.rule))
     if old is None:
-        return Change(frozenset(leaf.text for leaf in found), {}, (), rule=True, drive=())
+        return ActionChange(frozenset(leaf.text for leaf in found), {}, (), rule=True, drive=())
     earlier = {_event(leaf): leaf for leaf in leaves(old.rule)}
     fresh = {leaf.text for leaf in found if not _same(earlier.get(_event(leaf)), leaf)}
     was = {leaf.text: earlier[_event(leaf)].text for leaf in found if leaf.text in fresh and _event(leaf) in earlier}
     gone = tuple(leaf.text for key, leaf in earlier.items() if key not in {_event(leaf) for leaf in found})
     rule = _shape(old.rule) != _shape(action.rule)
-    return Change(frozenset(fresh), was, gone, rule, _drive_changes(before, old, after, action))
+    return ActionChange(frozenset(fresh), was, gone, rule, _drive_changes(before, old, after, action))
 
 
-def _actions(wiring: Wiring) -> list[Action]:
+def _actions(wiring: Wiring) -> list[WiredAction]:
     return [action for module in wiring.modules for action in module.actions]
 
 
@@ -90,7 +90,7 @@ def _shape(rule: Condition) -> object:
     return _event(rule)
 
 
-def _drive_changes(before: Wiring, old: Action, after: Wiring, new: Action) -> tuple[str, ...]:
+def _drive_changes(before: Wiring, old: WiredAction, after: Wiring, new: WiredAction) -> tuple[str, ...]:
     told: list[str] = []
     earlier = _activation_texts(before, old)
     for name, value in _activation_texts(after, new).items():
@@ -99,7 +99,7 @@ def _drive_changes(before: Wiring, old: Action, after: Wiring, new: Action) -> t
     return tuple(told)
 
 
-def _activation_texts(wiring: Wiring, action: Action) -> dict[str, str]:
+def _activation_texts(wiring: Wiring, action: WiredAction) -> dict[str, str]:
     """Return the parameters of an action's activations, by muscle, as text."""
     found: dict[str, str] = {}
     for activation in wiring.plan.states[action.index].activations:
@@ -112,7 +112,7 @@ def _activation_texts(wiring: Wiring, action: Action) -> dict[str, str]:
 class _Events:
     """Places everything first, then draws: lines below, boxes and words above."""
 
-    def __init__(self, wiring: Wiring, against: Wiring | None, changes: Mapping[int, Change]) -> None:
+    def __init__(self, wiring: Wiring, against: Wiring | None, changes: Mapping[int, ActionChange]) -> None:
         self._wiring, self._against, self._changes = wiring, against, changes
         self._drives = drives(wiring.plan, wiring.values)
         self._depth = max((_depth(action.rule) for action in _actions(wiring)), default=0)
@@ -195,7 +195,7 @@ class _Events:
             self._paper.lines([(bus, middle), (bus - 14, middle)], weight=2)
             self._paper.arrow_head((bus - 22, middle), 3.14159, size=10)
 
-    def _inputs(self, action: Action, *, glow: bool) -> None:
+    def _inputs(self, action: WiredAction, *, glow: bool) -> None:
         """Draw lines and gates of one action; `glow` draws the highlight below them instead."""
         rows = list(leaves(action.rule))
         top = self._boxes[action.index][0] + 2 + ROW / 2
@@ -242,7 +242,7 @@ class _Events:
         if self._is_double(leaf):
             self._paper.path(data, line=PAPER, weight=0.9)
 
-    def _labels(self, action: Action) -> None:
+    def _labels(self, action: WiredAction) -> None:
         change = self._changes.get(action.index)
         top = self._boxes[action.index][0] + 2 + ROW / 2
         rows = list(leaves(action.rule))
@@ -261,7 +261,7 @@ class _Events:
             y = top + ROW * (len(rows) + k)
             self._paper.text(LABEL_LEFT + 4, y, f"no longer: {text}", size=10, fill=FAINT)
 
-    def _action(self, action: Action) -> None:
+    def _action(self, action: WiredAction) -> None:
         paper, (y, height), x = self._paper, self._boxes[action.index], self._actions_left
         paper.rectangle(x, y, ACTION_WIDTH, height, line=INK, weight=1.6, radius=5)
         if self._is_second(action.index):
@@ -292,11 +292,11 @@ class _Events:
         words = f"led to by {', '.join(action.short for action in makers)}" if makers else "no action leads to it"
         paper.text(x + 10, y + 29, words, size=9.5, fill=FAINT)
 
-    def _makers(self, sense: Sense, *, above: bool) -> list[Action]:
+    def _makers(self, sense: Sense, *, above: bool) -> list[WiredAction]:
         """Return the actions that drive their joint so that this event comes about."""
         wanted = 1 if above else -1
         own = [action for m in self._wiring.modules if m.joint == sense.joint for action in m.actions]
-        return [a for a in own if _signal(self._drives.get(a.index, Drive(0, 0)), sense) == wanted]
+        return [a for a in own if _signal(self._drives.get(a.index, DriveSigns(0, 0)), sense) == wanted]
 
     def _source(self, leaf: Leaf) -> tuple[str, str]:
         if isinstance(leaf, Limit):
@@ -311,7 +311,7 @@ class _Events:
     def _is_second(self, action: int) -> bool:
         return any(len(m.actions) > 1 and m.actions[1].index == action for m in self._wiring.modules)
 
-    def _is_fresh(self, action: Action, leaf: Leaf) -> bool:
+    def _is_fresh(self, action: WiredAction, leaf: Leaf) -> bool:
         change = self._changes.get(action.index)
         return change is not None and leaf.text in change.fresh
 
@@ -333,7 +333,7 @@ def _key(leaf: Leaf) -> _Key:
     return (leaf.sense.hdso, leaf.above) if isinstance(leaf, Limit) else leaf.text
 
 
-def _signal(drive: Drive, sense: Sense) -> int:
+def _signal(drive: DriveSigns, sense: Sense) -> int:
     return drive.angle if sense.what == "angle" else drive.load if sense.what == "load" else 0
 
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nuc_engine.analysis.tracks import Role
+from nuc_engine.analysis.tracks import JointRole
 from nuc_engine.figures.diagrams.svg import FAINT, PALE, Paper, Point, paint, text_width, wrap, xy
-from nuc_engine.figures.diagrams.wiring import Action, Color, Module, Sense, Wiring, rule_text, senses_of
+from nuc_engine.figures.diagrams.wiring import Color, Module, Sense, WiredAction, Wiring, rule_text, senses_of
 
 MARGIN, HEAD, WIDTH, GAP = 32.0, 64.0, 326.0, 44.0
 PILL_WIDTH, PILL_HEIGHT, DROP, LANE = 122.0, 24.0, 46.0, 18.0
 LINE = 16.0
 
-SOURCE_COLORS: Mapping[Role, Color] = {
+SOURCE_COLORS: Mapping[JointRole, Color] = {
     "ThC": (0.00, 0.45, 0.30),
     "CTr": (0.05, 0.36, 0.68),
     "FTi": (0.80, 0.25, 0.12),
@@ -147,5 +147,5 @@ class _Flow:
         return found
 
 
-def _rule_lines(action: Action) -> list[str]:
+def _rule_lines(action: WiredAction) -> list[str]:
     return wrap(rule_text(action.rule), WIDTH - 52, 11)

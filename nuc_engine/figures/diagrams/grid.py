@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from nuc_engine.figures.diagrams.wiring import (
     AllOf,
     Condition,
+    ConstantCondition,
     DiagramError,
-    Fixed,
     Limit,
     Module,
     NonZero,
-    Order,
     Sense,
+    SensorOrder,
     leaves,
     senses_of,
 )
@@ -36,7 +36,7 @@ MAX_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class SensorAxis:
     """One sensor: its thresholds, the open intervals between them, and a point in each (several where compared)."""
 
     sense: Sense
@@ -46,7 +46,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class SensorBox:
     """A block of sensor space, one open interval per axis, and the actions whose rules hold in all of it."""
 
     actions: tuple[int, ...]
@@ -58,18 +58,18 @@ class SensorSpace:
     """A module's rules over the sensors they read: `holds` has shape (actions, cells of axis 0, of axis 1, ...)."""
 
     module: Module
-    axes: tuple[Axis, ...]
+    axes: tuple[SensorAxis, ...]
     holds: BoolArray
 
-    def overlaps(self) -> tuple[Box, ...]:
+    def overlaps(self) -> tuple[SensorBox, ...]:
         """Return where two or more rules hold together, in blocks: the module then switches at every evaluation."""
         counts = self.holds.sum(axis=0)
         together = self.holds.reshape(len(self.holds), -1).T[(counts >= 2).ravel()]
-        found: list[Box] = []
+        found: list[SensorBox] = []
         for row in np.unique(together, axis=0):
             where = (self.holds == row.reshape(-1, *[1] * len(self.axes))).all(axis=0)
             actions = tuple(a.index for a, yes in zip(self.module.actions, row, strict=True) if yes)
-            found += [Box(actions, sides) for sides in self.blocks(where)]
+            found += [SensorBox(actions, sides) for sides in self.blocks(where)]
         return tuple(found)
 
     def never(self) -> tuple[int, ...]:
@@ -109,7 +109,7 @@ def sensor_space(module: Module) -> SensorSpace:
 def _marks(sense: Sense, found: Sequence[object]) -> tuple[set[float], int]:
     """Return the thresholds of one sensor and of all it is compared with, and how many sensors these are."""
     group = {sense}
-    orders = [leaf for leaf in found if isinstance(leaf, Order)]
+    orders = [leaf for leaf in found if isinstance(leaf, SensorOrder)]
     for _ in orders:
         for order in orders:
             if order.left in group or order.right in group:
@@ -121,7 +121,7 @@ def _marks(sense: Sense, found: Sequence[object]) -> tuple[set[float], int]:
     return marks, len(group)
 
 
-def _axis(sense: Sense, thresholds: set[float], kinds: int) -> Axis:
+def _axis(sense: Sense, thresholds: set[float], kinds: int) -> SensorAxis:
     inside = tuple(sorted(mark for mark in thresholds if sense.low < mark < sense.high))
     edges = [sense.low, *inside, sense.high]
     cells: list[Interval] = []
@@ -130,7 +130,7 @@ def _axis(sense: Sense, thresholds: set[float], kinds: int) -> Axis:
         begin, end = _finite(low, high)
         cells += [(low, high)] * kinds
         points += [begin + (end - begin) * (k + 1) / (kinds + 1) for k in range(kinds)]
-    return Axis(sense, inside, tuple(cells), tuple(points))
+    return SensorAxis(sense, inside, tuple(cells), tuple(points))
 
 
 def _finite(low: float, high: float) -> Interval:
@@ -145,12 +145,12 @@ def _finite(low: float, high: float) -> Interval:
 
 
 def _holds(rule: Condition, values: dict[int, NDArray[np.float64]], shape: tuple[int, ...]) -> BoolArray:
-    if isinstance(rule, Fixed):
+    if isinstance(rule, ConstantCondition):
         return np.full(shape, rule.holds)
     if isinstance(rule, Limit):
         value = values[rule.sense.hdso]
         return value > rule.threshold if rule.above else value < rule.threshold
-    if isinstance(rule, Order):
+    if isinstance(rule, SensorOrder):
         left, right = values[rule.left.hdso], values[rule.right.hdso]
         return left > right if rule.above else left < right
     if isinstance(rule, NonZero):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nuc_engine.figures.diagrams.drive import Drive, drives
+from nuc_engine.figures.diagrams.drive import DriveSigns, drives
 from nuc_engine.figures.diagrams.wiring import Case, DiagramError, Limit, Module, Wiring, cases, leaves
 
 GlobalState = tuple[int, ...]
@@ -112,7 +112,7 @@ class _Finder:
         """Return which way each sensor goes, by HDSO index; a joint that is not driven stays where it was led."""
         going: dict[int, int] = {}
         for module, action in zip(self._modules, state, strict=True):
-            drive = self._drives.get(action, Drive(0, 0))
+            drive = self._drives.get(action, DriveSigns(0, 0))
             for sense in self._senses:
                 if sense.joint == module.joint:
                     own = drive.angle if sense.what == "angle" else drive.load

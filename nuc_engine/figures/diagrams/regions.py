@@ -13,7 +13,7 @@ from itertools import combinations, groupby, pairwise
 import numpy as np
 
 from nuc_engine.analysis.tracks import FloatArray
-from nuc_engine.figures.diagrams.grid import Axis, Interval, SensorSpace, sensor_space
+from nuc_engine.figures.diagrams.grid import Interval, SensorAxis, SensorSpace, sensor_space
 from nuc_engine.figures.diagrams.svg import FAINT, INK, PAPER, Paper, Point, paint, text_width, wrap
 from nuc_engine.figures.diagrams.wiring import Color, DiagramError, Limit, Wiring, leaves, rule_text
 from nuc_engine.model.decimals import number_text
@@ -211,7 +211,7 @@ class _Panel:
     def _color(self, row: int) -> Color:
         return self._space.module.actions[row].color
 
-    def _x_axis(self, paper: Paper, axis: Axis, scale: _Scale, y: float) -> None:
+    def _x_axis(self, paper: Paper, axis: SensorAxis, scale: _Scale, y: float) -> None:
         names = _parameter_names(self._whole, axis)
         free_until = [-math.inf, -math.inf]
         for mark in axis.marks:
@@ -224,7 +224,7 @@ class _Panel:
         self._ends(paper, axis, [(LEFT, y + 13, "start"), (LEFT + PLANE_WIDTH, y + 13, "end")], scale)
         paper.text(LEFT + PLANE_WIDTH / 2, y + 46, _axis_title(axis, scale), size=11.5, anchor="middle", bold=True)
 
-    def _y_axis(self, paper: Paper, axis: Axis, scale: _Scale, y: float) -> None:
+    def _y_axis(self, paper: Paper, axis: SensorAxis, scale: _Scale, y: float) -> None:
         names = _parameter_names(self._whole, axis)
         for mark in axis.marks:
             at = scale.place(mark)
@@ -234,7 +234,7 @@ class _Panel:
         self._ends(paper, axis, [(LEFT - 8, y + self._tall - 5, "end"), (LEFT - 8, y + 6, "end")], scale)
         paper.text(34, y + self._tall / 2, _axis_title(axis, scale), size=11.5, anchor="middle", bold=True, turn=-90)
 
-    def _ends(self, paper: Paper, axis: Axis, places: Sequence[tuple[float, float, str]], scale: _Scale) -> None:
+    def _ends(self, paper: Paper, axis: SensorAxis, places: Sequence[tuple[float, float, str]], scale: _Scale) -> None:
         """Write what the sensor can be at most, where the axis ends there and no threshold is near."""
         spread = abs(scale.at[-1] - scale.at[0])
         for (x, y, anchor), value, next_at, at in zip(
@@ -279,7 +279,7 @@ class _Panel:
             )
 
 
-def _scale(axis: Axis, begin: float, end: float) -> _Scale:
+def _scale(axis: SensorAxis, begin: float, end: float) -> _Scale:
     marks = axis.marks
     span = marks[-1] - marks[0] if marks else 0.0
     low = axis.sense.low if math.isfinite(axis.sense.low) else (marks[0] if marks else 0.0) - max(span, 1.0)
@@ -296,7 +296,7 @@ def _scale(axis: Axis, begin: float, end: float) -> _Scale:
     return _Scale(edges, tuple(begin + share * (end - begin) for share in at), true_to_scale=False)
 
 
-def _parameter_names(space: SensorSpace, axis: Axis) -> dict[float, str]:
+def _parameter_names(space: SensorSpace, axis: SensorAxis) -> dict[float, str]:
     found: dict[float, list[str]] = {}
     for action in space.module.actions:
         for leaf in leaves(action.rule):
@@ -305,12 +305,12 @@ def _parameter_names(space: SensorSpace, axis: Axis) -> dict[float, str]:
     return {mark: ", ".join(dict.fromkeys(names)) for mark, names in found.items()}
 
 
-def _axis_title(axis: Axis, scale: _Scale) -> str:
+def _axis_title(axis: SensorAxis, scale: _Scale) -> str:
     unit = f" ({axis.sense.unit})" if axis.sense.unit and axis.sense.unit != "dimensionless" else ""
     return f"{axis.sense.name}{unit}{'' if scale.true_to_scale else ', not to scale'}"
 
 
-def _box_text(axes: Sequence[Axis], sides: Sequence[Interval]) -> str:
+def _box_text(axes: Sequence[SensorAxis], sides: Sequence[Interval]) -> str:
     return ", ".join(f"{axis.sense.name} {_side_text(side)}" for axis, side in zip(axes, sides, strict=True))
 
 

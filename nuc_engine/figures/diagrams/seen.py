@@ -36,7 +36,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedStates:
     """All global states of a span of time, the longest first, and all passages, the most frequent first."""
 
     span: Span
@@ -44,7 +44,7 @@ class Seen:
     passages: tuple[Passage, ...]
 
 
-def global_states(bout: Bout, span: Span | None = None) -> Seen:
+def global_states(bout: Bout, span: Span | None = None) -> ObservedStates:
     """Return the global states of a bout within a span of time (None: all of it).
 
     A record of StateData.txt counts until the next one. Raises AnalysisError when there is none in the span, or no
@@ -64,7 +64,7 @@ def global_states(bout: Bout, span: Span | None = None) -> Seen:
     return count_states(times, [tuple(int(k) for k in row) for row in codes.tolist()], end)
 
 
-def count_states(times_s: FloatArray, states: list[GlobalState], end_s: float) -> Seen:
+def count_states(times_s: FloatArray, states: list[GlobalState], end_s: float) -> ObservedStates:
     """Return stays and passages of a sequence: `states[k]` from `times_s[k]` to the next time, the last to `end_s`."""
     starts = [k for k in range(len(states)) if k == 0 or states[k] != states[k - 1]]
     edges = [*(float(times_s[k]) for k in starts), float(end_s)]
@@ -84,7 +84,7 @@ def count_states(times_s: FloatArray, states: list[GlobalState], end_s: float) -
         Stay(state, sum(spans) / total, len(spans), float(np.median(whole[state])) if state in whole else None)
         for state, spans in lengths.items()
     ]
-    return Seen(
+    return ObservedStates(
         (edges[0], edges[-1]),
         tuple(sorted(stays, key=lambda stay: (-stay.share, stay.state))),
         tuple(

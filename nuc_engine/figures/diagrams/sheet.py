@@ -32,7 +32,7 @@ _Area = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Pen:
+class ArrowStyle:
     """How an arrow is drawn."""
 
     color: str
@@ -47,14 +47,14 @@ class Arrow:
 
     begin: GlobalState
     end: GlobalState
-    pen: Pen
+    pen: ArrowStyle
     words: tuple[str, ...] = ()
     size: float = 11.0
     fill: str = INK
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class StateBox:
     """A global state; `note` is written below it."""
 
     state: GlobalState
@@ -80,7 +80,7 @@ class _Curve:
         )
 
 
-class Sheet:
+class StateGraph:
     """Boxes and arrows in a rectangle of the paper."""
 
     def __init__(self, paper: Paper, modules: Sequence[Module], corner: Point, size: Point) -> None:
@@ -90,7 +90,7 @@ class Sheet:
         self._box = 40.0 + max(text_width(word, 12.5) for word in words), ROW * len(modules) + 6.0
         self._reach = size[0] / 2 - self._box[0] / 2 - 16.0, size[1] / 2 - self._box[1] / 2 - 22.0
 
-    def draw(self, cycle: Sequence[GlobalState], boxes: Sequence[Box], arrows: Sequence[Arrow]) -> None:
+    def draw(self, cycle: Sequence[GlobalState], boxes: Sequence[StateBox], arrows: Sequence[Arrow]) -> None:
         """Draw everything: the cycle on a ring, arrows in the order given, boxes over them, words on top."""
         others = sorted(box.state for box in boxes if box.state not in cycle)
         joined = [(arrow.begin, arrow.end) for arrow in arrows]
@@ -104,7 +104,7 @@ class Sheet:
             self._draw_box(box, at[box.state])
         self._labels(list(zip(arrows, curves, strict=True)), [self._area(place) for place in at.values()])
 
-    def _draw_box(self, box: Box, at: Point) -> None:
+    def _draw_box(self, box: StateBox, at: Point) -> None:
         left, top, width, height = self._area(at)
         self._paper.rectangle(left, top, width, height, weight=3.0 if box.heavy else 1.0, radius=7)
         for k, (module, code) in enumerate(zip(self._modules, box.state, strict=True)):

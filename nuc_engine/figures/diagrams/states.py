@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nuc_engine.figures.diagrams.nominal import GlobalState, Nominal, Transition, nominal
-from nuc_engine.figures.diagrams.seen import Passage, Seen, Stay
-from nuc_engine.figures.diagrams.sheet import Arrow, Box, Pen, Sheet
+from nuc_engine.figures.diagrams.seen import ObservedStates, Passage, Stay
+from nuc_engine.figures.diagrams.sheet import Arrow, ArrowStyle, StateBox, StateGraph
 from nuc_engine.figures.diagrams.svg import FAINT, INK, Paper, text_width
 from nuc_engine.figures.diagrams.wiring import Wiring
 
@@ -20,12 +20,12 @@ SURPRISE, PALE_LINE = "#c2410c", "#c9c9cd"
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class DiagramPanel:
     """One panel of an actual diagram: what was seen in a span of time, and the control system then in force."""
 
     name: str
     wiring: Wiring
-    seen: Seen
+    seen: ObservedStates
 
 
 def nominal_diagram(wiring: Wiring) -> bytes:
@@ -35,14 +35,14 @@ def nominal_diagram(wiring: Wiring) -> bytes:
     paper = Paper(PANEL_WIDTH, PANEL_HEIGHT, f"Nominal global states of {wiring.label}", told)
     paper.text(24, 28, f"Nominal global states: {wiring.label}, {_moment(wiring)}", size=16, bold=True)
     paper.text(24, 50, _cycle_sentence(wiring, found), size=12, fill=FAINT)
-    sheet = Sheet(paper, wiring.modules, (0.0, HEAD), (PANEL_WIDTH, PANEL_HEIGHT - HEAD - FOOT))
-    boxes = [Box(state, state in found.cycle or state == found.stop) for state in found.states]
+    sheet = StateGraph(paper, wiring.modules, (0.0, HEAD), (PANEL_WIDTH, PANEL_HEIGHT - HEAD - FOOT))
+    boxes = [StateBox(state, state in found.cycle or state == found.stop) for state in found.states]
     sheet.draw(found.cycle, boxes, _nominal_arrows(found))
     _nominal_key(paper, wiring, PANEL_HEIGHT - FOOT + 22)
     return paper.to_bytes()
 
 
-def actual_diagram(label: str, windows: Sequence[Window]) -> bytes:
+def actual_diagram(label: str, windows: Sequence[DiagramPanel]) -> bytes:
     """Return the actual global state diagrams of a bout as SVG, one panel below the other."""
     told = "Which global states did follow which; arrows are as wide as they are frequent."
     tall = PANEL_HEIGHT - FOOT
@@ -73,7 +73,7 @@ def nominal_data(wiring: Wiring) -> dict[str, Any]:
     }
 
 
-def actual_data(window: Window) -> dict[str, Any]:
+def actual_data(window: DiagramPanel) -> dict[str, Any]:
     """Return what a panel of the actual diagram shows, in JSON's own types."""
     wiring, seen = window.wiring, window.seen
     return {
@@ -107,26 +107,26 @@ def _nominal_arrows(found: Nominal) -> list[Arrow]:
         events = list(dict.fromkeys(cause.text for member in members for cause in member.causes))
         words = (events[0], *(f"or {event}" for event in events[1:]))
         if heavy:
-            arrows.append(Arrow(begin, end, Pen(INK, 3.6, "", 13.0), words, 11.0, INK))
+            arrows.append(Arrow(begin, end, ArrowStyle(INK, 3.6, "", 13.0), words, 11.0, INK))
         else:
             dash = "5 4" if members[0].own_limit else ""
-            arrows.append(Arrow(begin, end, Pen(FAINT, 1.2, dash, 8.0), words, 9.0, FAINT))
+            arrows.append(Arrow(begin, end, ArrowStyle(FAINT, 1.2, dash, 8.0), words, 9.0, FAINT))
     return sorted(arrows, key=lambda arrow: arrow.size)
 
 
-def _actual_panel(paper: Paper, top: float, label: str, window: Window) -> None:
+def _actual_panel(paper: Paper, top: float, label: str, window: DiagramPanel) -> None:
     seen, found = window.seen, nominal(window.wiring)
     begin, end = seen.span
     name = f"{window.name}, " if window.name else ""
     paper.text(24, top + 28, f"Actual global states: {label}, {name}{begin:.1f} to {end:.1f} s", size=16, bold=True)
     paper.text(24, top + 50, _share_sentence(seen, found), size=12, fill=FAINT)
-    sheet = Sheet(paper, window.wiring.modules, (0.0, top + HEAD), (PANEL_WIDTH, PANEL_HEIGHT - HEAD - FOOT))
+    sheet = StateGraph(paper, window.wiring.modules, (0.0, top + HEAD), (PANEL_WIDTH, PANEL_HEIGHT - HEAD - FOOT))
     cycle = [state for state in found.cycle if any(stay.state == state for stay in seen.stays)]
-    boxes = [Box(stay.state, stay.state in found.cycle, _stay_note(stay)) for stay in seen.stays]
+    boxes = [StateBox(stay.state, stay.state in found.cycle, _stay_note(stay)) for stay in seen.stays]
     sheet.draw(cycle, boxes, _actual_arrows(seen, found))
 
 
-def _actual_arrows(seen: Seen, found: Nominal) -> list[Arrow]:
+def _actual_arrows(seen: ObservedStates, found: Nominal) -> list[Arrow]:
     most = max((passage.count for passage in seen.passages), default=1)
     arrows: list[Arrow] = []
     for passage in reversed(seen.passages):
@@ -135,15 +135,15 @@ def _actual_arrows(seen: Seen, found: Nominal) -> list[Arrow]:
     return arrows
 
 
-def _actual_pen(found: Nominal, passage: Passage, most: int) -> Pen:
+def _actual_pen(found: Nominal, passage: Passage, most: int) -> ArrowStyle:
     predicted = [t for t in found.transitions if (t.begin, t.end) == (passage.begin, passage.end)]
     if passage.count <= RARE * most:
-        return Pen(PALE_LINE, 1.0, "" if predicted else "3 3", 6.0)
+        return ArrowStyle(PALE_LINE, 1.0, "" if predicted else "3 3", 6.0)
     weight = 1.0 + 7.0 * math.sqrt(passage.count / most)
     head = 7.0 + 1.6 * weight
     if not predicted:
-        return Pen(SURPRISE, weight, "7 4", head)
-    return Pen(INK if any(found.in_cycle(t) for t in predicted) else FAINT, weight, "", head)
+        return ArrowStyle(SURPRISE, weight, "7 4", head)
+    return ArrowStyle(INK if any(found.in_cycle(t) for t in predicted) else FAINT, weight, "", head)
 
 
 def _moment(wiring: Wiring) -> str:
@@ -159,7 +159,7 @@ def _cycle_sentence(wiring: Wiring, found: Nominal) -> str:
     return f"No cycle: the rules lead to {names}, and no event of another joint leads away from it for good."
 
 
-def _share_sentence(seen: Seen, found: Nominal) -> str:
+def _share_sentence(seen: ObservedStates, found: Nominal) -> str:
     share = sum(stay.share for stay in seen.stays if stay.state in found.cycle)
     steps = sum(p.count for p in seen.passages)
     if not found.cycle:
@@ -178,9 +178,9 @@ def _rows_sentence(wiring: Wiring) -> str:
 
 def _nominal_key(paper: Paper, wiring: Wiring, y: float) -> None:
     items = (
-        (Pen(INK, 3.6, "", 11), "nominal cycle"),
-        (Pen(FAINT, 1.2, "", 8), "other transitions by what another joint does"),
-        (Pen(FAINT, 1.2, "5 4", 8), "a joint's own limit"),
+        (ArrowStyle(INK, 3.6, "", 11), "nominal cycle"),
+        (ArrowStyle(FAINT, 1.2, "", 8), "other transitions by what another joint does"),
+        (ArrowStyle(FAINT, 1.2, "5 4", 8), "a joint's own limit"),
     )
     _key(paper, items, y)
     paper.text(24, y + 22, _rows_sentence(wiring), size=11, fill=FAINT)
@@ -192,10 +192,10 @@ def _nominal_key(paper: Paper, wiring: Wiring, y: float) -> None:
 
 def _actual_key(paper: Paper, wiring: Wiring, y: float) -> None:
     items = (
-        (Pen(INK, 3.6, "", 11), "in the nominal cycle"),
-        (Pen(FAINT, 2.4, "", 9), "predicted besides"),
-        (Pen(SURPRISE, 2.4, "7 4", 9), "not predicted"),
-        (Pen(PALE_LINE, 1.0, "", 6), f"rare (at most {100 * RARE:.0f} % of the most frequent)"),
+        (ArrowStyle(INK, 3.6, "", 11), "in the nominal cycle"),
+        (ArrowStyle(FAINT, 2.4, "", 9), "predicted besides"),
+        (ArrowStyle(SURPRISE, 2.4, "7 4", 9), "not predicted"),
+        (ArrowStyle(PALE_LINE, 1.0, "", 6), f"rare (at most {100 * RARE:.0f} % of the most frequent)"),
     )
     _key(paper, items, y)
     paper.text(24, y + 22, _rows_sentence(wiring), size=11, fill=FAINT)
@@ -205,7 +205,7 @@ def _actual_key(paper: Paper, wiring: Wiring, y: float) -> None:
     paper.text(24, y + 40, words, size=11, fill=FAINT)
 
 
-def _key(paper: Paper, items: Sequence[tuple[Pen, str]], y: float) -> None:
+def _key(paper: Paper, items: Sequence[tuple[ArrowStyle, str]], y: float) -> None:
     x = 24.0
     for pen, words in items:
         paper.lines([(x, y), (x + 30, y)], line=pen.color, weight=pen.weight, dash=pen.dash)

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Literal
 
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.tracks import Role, joint_role
+from nuc_engine.analysis.tracks import JointRole, joint_role
 from nuc_engine.model.changes import Changeset
 from nuc_engine.model.decimals import number_text, plain_number
 from nuc_engine.model.plan import HdsoPlan, JointPlan, Plan
@@ -21,7 +21,7 @@ from nuc_engine.model.rulecheck import free_ranges
 from nuc_engine.model.values import Values, initial_values, rule_tokens
 from sccils_schemas.model import Model
 from sccils_schemas.nesting import MAX_RULE_LEVELS
-from sccils_schemas.rules import And, Comparison, Rule, Variable, parse_tokens
+from sccils_schemas.rules import And, Inequality, Rule, Variable, parse_tokens
 
 Color = tuple[float, float, float]
 NS_PER_S = 1e9
@@ -68,7 +68,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SensorOrder:
     """One sensor above (or below) another one."""
 
     left: Sense
@@ -94,7 +94,7 @@ class NonZero:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class ConstantCondition:
     """What no sensor decides: true or false as long as no parameter changes."""
 
     holds: bool
@@ -115,14 +115,14 @@ class AnyOf:
     terms: tuple[Condition, ...]
 
 
-Leaf = Limit | Order | NonZero | Fixed
+Leaf = Limit | SensorOrder | NonZero | ConstantCondition
 Condition = Leaf | AllOf | AnyOf
-Case = tuple[Limit | Order | NonZero, ...]
+Case = tuple[Limit | SensorOrder | NonZero, ...]
 """Conditions that have to hold together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class WiredAction:
     """One action of a module: `index` is its place among all states, `rule` what it is entered by."""
 
     index: int
@@ -142,8 +142,8 @@ class Module:
 
     joint: int
     name: str
-    role: Role
-    actions: tuple[Action, ...]
+    role: JointRole
+    actions: tuple[WiredAction, ...]
     start: int
 
     @property
@@ -151,7 +151,7 @@ class Module:
         """A name for tight places: the joint's usual abbreviation, else its name."""
         return self.role or self.name
 
-    def action(self, index: int) -> Action:
+    def action(self, index: int) -> WiredAction:
         """Return the action with this state index. Raises KeyError."""
         for action in self.actions:
             if action.index == index:
@@ -207,16 +207,16 @@ def senses_of(condition: Condition) -> tuple[Sense, ...]:
     """Return the sensors a condition reads, each once, in the order written."""
     found: list[Sense] = []
     for leaf in leaves(condition):
-        if isinstance(leaf, Order):
+        if isinstance(leaf, SensorOrder):
             found += [leaf.left, leaf.right]
-        elif not isinstance(leaf, Fixed):
+        elif not isinstance(leaf, ConstantCondition):
             found.append(leaf.sense)
     return tuple(dict.fromkeys(found))
 
 
 def cases(condition: Condition) -> tuple[Case, ...]:
     """Return a condition as alternatives; an empty case is always true. Raises DiagramError for more than MAX_CASES."""
-    if isinstance(condition, Fixed):
+    if isinstance(condition, ConstantCondition):
         return ((),) if condition.holds else ()
     if not isinstance(condition, AllOf | AnyOf):
         return ((condition,),)
@@ -243,7 +243,7 @@ def _text(condition: Condition, *, nested: bool) -> str:
     return f"({inner})" if nested else inner
 
 
-_ROLE_COLORS: Mapping[Role, tuple[Color, ...]] = {
+_ROLE_COLORS: Mapping[JointRole, tuple[Color, ...]] = {
     "ThC": ((0.0, 0.58, 0.39), (0.66, 1.0, 0.0), (0.35, 0.75, 0.55)),
     "CTr": ((0.0, 0.86, 0.86), (0.0, 0.30, 0.64), (0.45, 0.60, 0.90)),
     "FTi": ((1.0, 0.4, 0.0), (0.71, 0.0, 0.22), (1.0, 0.75, 0.35)),
@@ -274,12 +274,12 @@ class _Reader:
         start = joint.start_state if joint.start_state in joint.states else joint.states[0]
         return Module(joint.index, joint.name, role, actions, start)
 
-    def _action(self, index: int, role: Role, place: int) -> Action:
+    def _action(self, index: int, role: JointRole, place: int) -> WiredAction:
         state = self._plan.states[index]
         choices = _ROLE_COLORS[role]
         color = self._colors.get(state.id_num, choices[place % len(choices)])
         rule = self._plan.hdsos[state.rule]
-        return Action(index, state.name, color, self._open(rule, 0))
+        return WiredAction(index, state.name, color, self._open(rule, 0))
 
     def _open(self, rule: HdsoPlan, level: int) -> Condition:
         held = self._values[rule.index]
@@ -290,7 +290,7 @@ class _Reader:
         return self._condition(parse_tokens(rule_tokens(rule, held)), level)
 
     def _condition(self, rule: Rule, level: int) -> Condition:
-        if isinstance(rule, Comparison):
+        if isinstance(rule, Inequality):
             return self._comparison(rule)
         if isinstance(rule, Variable):
             return self._alone(self._by_id[int(rule.ref)], level)
@@ -303,19 +303,19 @@ class _Reader:
         if hdso.kind == "sensor":
             return NonZero(self._sense(hdso))
         value = self._number(hdso)
-        return Fixed(value != 0.0, f"{'always' if value else 'never'} ({hdso.name})")
+        return ConstantCondition(value != 0.0, f"{'always' if value else 'never'} ({hdso.name})")
 
-    def _comparison(self, rule: Comparison) -> Condition:
+    def _comparison(self, rule: Inequality) -> Condition:
         left, right = self._by_id[int(rule.left.ref)], self._by_id[int(rule.right.ref)]
         above = rule.op == ">"
         if left.kind == right.kind == "sensor":
-            return Order(self._sense(left), self._sense(right), above)
+            return SensorOrder(self._sense(left), self._sense(right), above)
         if left.kind == "sensor":
             return Limit(self._sense(left), above, self._number(right), right.name, right.id_num)
         if right.kind == "sensor":
             return Limit(self._sense(right), not above, self._number(left), left.name, left.id_num)
         a, b = self._number(left), self._number(right)
-        return Fixed(a > b if above else a < b, f"{left.name} {rule.op} {right.name}")
+        return ConstantCondition(a > b if above else a < b, f"{left.name} {rule.op} {right.name}")
 
     def _number(self, hdso: HdsoPlan) -> float:
         held = self._values[hdso.index]

@@ -29,7 +29,7 @@ _HEAD, _REST = "script: ", ", and 9999 more"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Caption:
     """A behaviour from `begin_s` on: a name short enough for the time line, and what was seen in words."""
 
     begin_s: float
@@ -42,7 +42,7 @@ class Shown:
 class Captions:
     """Behaviours, and events (time, text), each in order."""
 
-    behaviours: tuple[Shown, ...] = ()
+    behaviours: tuple[Caption, ...] = ()
     events: tuple[tuple[float, str], ...] = ()
 
     def behaviour_at(self, time_s: float) -> str:
@@ -69,7 +69,7 @@ def captions_of(bout: Bout, events: Sequence[PlantEvent] = ()) -> Captions:
     return Captions(behaviours, tuple(sorted([*changes, *by_hand], key=lambda event: event[0])))
 
 
-def _behaviours(bout: Bout) -> Iterator[Shown]:
+def _behaviours(bout: Bout) -> Iterator[Caption]:
     windows = windows_of_bout(bout.folder, bout.end_s - bout.shifted_s)
     try:
         leg = bout.shifted(-bout.shifted_s).tracks()
@@ -78,7 +78,7 @@ def _behaviours(bout: Bout) -> Iterator[Shown]:
         return
     for window in windows:
         begin_s, end_s = window.begin_s + bout.shifted_s, window.end_s + bout.shifted_s
-        yield Shown(begin_s, end_s, window.behaviour or window.name, _seen(leg, steps, window))
+        yield Caption(begin_s, end_s, window.behaviour or window.name, _seen(leg, steps, window))
 
 
 def _seen(leg: LegTracks, steps: Steps, window: BehaviourWindow) -> str:

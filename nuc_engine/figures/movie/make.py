@@ -18,8 +18,8 @@ from nuc_engine.figures.canvas import house_style
 from nuc_engine.figures.movie.camera import Camera, Film, open_camera
 from nuc_engine.figures.movie.file import Picture, write_movie
 from nuc_engine.figures.movie.panel import VIEWS
+from nuc_engine.figures.movie.renderer import FrameRenderer
 from nuc_engine.figures.movie.scene import scene_of
-from nuc_engine.figures.movie.stage import Stage
 from nuc_engine.recording.formats import MOVIES, ending
 
 SHORTEST_S = 0.01
@@ -52,7 +52,7 @@ class MovieSpec:
     trail_s: float = 1.5
 
 
-Progress = Callable[[int, int], object]
+FrameProgress = Callable[[int, int], object]
 """Told how many frames are drawn, and of how many."""
 
 
@@ -61,7 +61,7 @@ Tell = Callable[[str], object]
 
 
 def make_movie(
-    bout: Bout, spec: MovieSpec, out: Path, progress: Progress | None = None, tell: Tell | None = None
+    bout: Bout, spec: MovieSpec, out: Path, progress: FrameProgress | None = None, tell: Tell | None = None
 ) -> int:
     """Write a movie and return its number of frames.
 
@@ -80,7 +80,7 @@ def make_movie(
         # Where frames are farther apart than the trail is long, it shows all that was between them.
         scene = scene_of(bout, times, max(spec.trail_s, 1.0 / rate))
         with house_style():
-            stage = Stage(scene, spec.views, speed, HEIGHTS[kind], with_camera=camera is not None)
+            stage = FrameRenderer(scene, spec.views, speed, HEIGHTS[kind], with_camera=camera is not None)
             watched = None if camera is None else _Watched(camera)
             write_movie(out, _pictures(stage, watched, times, spec.offset_s, progress), stage.size, spec.fps)
     finally:
@@ -123,7 +123,7 @@ class _Watched:
 
 
 def _pictures(
-    stage: Stage, camera: _Watched | None, times: list[float], offset_s: float, progress: Progress | None
+    stage: FrameRenderer, camera: _Watched | None, times: list[float], offset_s: float, progress: FrameProgress | None
 ) -> Iterator[Picture]:
     for k, time_s in enumerate(times):
         film = None if camera is None else camera.at(time_s + offset_s)

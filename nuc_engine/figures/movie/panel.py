@@ -37,7 +37,7 @@ _FAR_CM, _ABOVE_SHARE = 1000.0, 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PanelView:
     """A projection: two rows that make paper out of (x, y, z), its axes' names ("" for none), and its title."""
 
     title: str
@@ -45,25 +45,25 @@ class View:
     rows: tuple[tuple[float, float, float], tuple[float, float, float]]
 
 
-def _slanted(side: float) -> View:
+def _slanted(side: float) -> PanelView:
     """Return the view from in front, beside and above; `side` is +1 for a left leg, -1 for a right one."""
     ct, st, ce, se = math.cos(_TURN), side * math.sin(_TURN), math.cos(_TILT), math.sin(_TILT)
-    return View("from in front and above", ("", ""), ((-st, ct, 0.0), (-se * ct, -se * st, ce)))
+    return PanelView("from in front and above", ("", ""), ((-st, ct, 0.0), (-se * ct, -se * st, ce)))
 
 
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-VIEWS: Mapping[str, View] = MappingProxyType(
+VIEWS: Mapping[str, PanelView] = MappingProxyType(
     {
-        "side": View("from the side", ("x, forward (cm)", "z, up (cm)"), (_X, _Z)),
-        "front": View("from the front", ("y, left (cm)", "z, up (cm)"), (_Y, _Z)),
-        "top": View("from above", ("x, forward (cm)", "y, left (cm)"), (_X, _Y)),
+        "side": PanelView("from the side", ("x, forward (cm)", "z, up (cm)"), (_X, _Z)),
+        "front": PanelView("from the front", ("y, left (cm)", "z, up (cm)"), (_Y, _Z)),
+        "top": PanelView("from above", ("x, forward (cm)", "y, left (cm)"), (_X, _Y)),
         "3d": _slanted(1.0),
     }
 )
 """All views, by the name they are asked for by."""
 
 
-def view_of(scene: Scene, name: str) -> View:
+def view_of(scene: Scene, name: str) -> PanelView:
     """Return a view by its name; the slanted one is from the side on which the leg is."""
     return VIEWS[name] if name != "3d" else _slanted(-1.0 if float(np.median(known_of(scene.foot)[:, 1])) < 0 else 1.0)
 
@@ -74,7 +74,7 @@ def known_of(points: FloatArray) -> FloatArray:
     return known if len(known) else np.zeros((1, points.shape[1]))
 
 
-def extent_of(scene: Scene, view: View) -> tuple[FloatArray, FloatArray]:
+def extent_of(scene: Scene, view: PanelView) -> tuple[FloatArray, FloatArray]:
     """Return the lowest and the highest corner, each (2,), of what a view shows in the whole movie."""
     rows, around = np.array(view.rows), MARGIN_CM + (scene.radius_cm or FOOT_CM)
     points = [scene.leg.reshape(-1, 3) @ rows.T, (scene.path @ rows.T)]
@@ -87,10 +87,10 @@ def extent_of(scene: Scene, view: View) -> tuple[FloatArray, FloatArray]:
     return every.min(axis=0) - around, every.max(axis=0) + around
 
 
-class Panel:
+class LegPanel:
     """One view of the leg. What never moves is drawn with the figure, the rest by `draw`."""
 
-    def __init__(self, axes: Axes, scene: Scene, view: View) -> None:
+    def __init__(self, axes: Axes, scene: Scene, view: PanelView) -> None:
         self._axes, self._scene = axes, scene
         self._rows = rows = np.array(view.rows)
         self._leg, self._foot = scene.leg @ rows.T, scene.foot @ rows.T

@@ -11,7 +11,7 @@ from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.by_hand import events_by_hand, ground_cm
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.kinematic import joint_paths
-from nuc_engine.analysis.layout import model_of
+from nuc_engine.analysis.log_columns import model_of
 from nuc_engine.analysis.series import Series, interpolate
 from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray
 from nuc_engine.bout.spec import read_plant

@@ -19,7 +19,7 @@ BOTH = pytest.mark.parametrize(
 
 
 def hear(family, *frames):
-    return [heard for _, heard in family.ear().feed(b"".join(frames))]
+    return [heard for _, heard in family.sniffer().feed(b"".join(frames))]
 
 
 @BOTH
@@ -75,46 +75,46 @@ def test_a_write_for_later_counts_at_the_action(family, layout):
 
 @BOTH
 def test_positions_of_the_answers(family, layout):
-    dialect, ear = layout.dialect, family.ear()
+    dialect, sniffer = layout.dialect, family.sniffer()
     first, count = layout.block
     position = layout.register("present_position")
     at = position.address - first
     data = {k: bytes(at) + position.encode(100 * k) + bytes(count - at - position.size) for k in (1, 2, 3)}
-    ((_, heard),) = ear.feed(requests.sync_read(dialect, (1, 2), first, count))
+    ((_, heard),) = sniffer.feed(requests.sync_read(dialect, (1, 2), first, count))
     reply = b"".join(dialect.status(k, 0, data[k]) for k in (1, 2, 3))
-    assert ear.positions(heard, reply) == {1: 100, 2: 200}
-    assert ear.positions(heard, reply[:-1] + b"\x00" + reply[:20]) == {1: 100, 2: 200}
-    assert ear.positions(heard, dialect.status(1, 0, data[1][:-1])) == {}
-    ((_, heard),) = ear.feed(requests.ping(dialect, 1))
-    assert ear.positions(heard, reply) == {}
-    ((_, heard),) = ear.feed(requests.read(dialect, 1, 0, count))
-    assert ear.positions(heard, reply) == {}
+    assert sniffer.positions(heard, reply) == {1: 100, 2: 200}
+    assert sniffer.positions(heard, reply[:-1] + b"\x00" + reply[:20]) == {1: 100, 2: 200}
+    assert sniffer.positions(heard, dialect.status(1, 0, data[1][:-1])) == {}
+    ((_, heard),) = sniffer.feed(requests.ping(dialect, 1))
+    assert sniffer.positions(heard, reply) == {}
+    ((_, heard),) = sniffer.feed(requests.read(dialect, 1, 0, count))
+    assert sniffer.positions(heard, reply) == {}
 
 
 def test_positions_of_an_answer_in_one_packet():
-    ear, dialect, fast = DYNAMIXEL.ear(), DYNAMIXEL_LAYOUT.dialect, DYNAMIXEL_LAYOUT.fast
-    ((_, heard),) = ear.feed(requests.sync_read(dialect, (1, 2), 132, 4, fast.instruction))
+    sniffer, dialect, fast = DYNAMIXEL.sniffer(), DYNAMIXEL_LAYOUT.dialect, DYNAMIXEL_LAYOUT.fast
+    ((_, heard),) = sniffer.feed(requests.sync_read(dialect, (1, 2), 132, 4, fast.instruction))
     reply = bytes.fromhex("FF FF FD 00 FE 11 00 55 00 01 A6 00 00 00 74 3B 00 02 1F 08 00 00 1C 36")
-    assert ear.positions(heard, reply) == {1: 166, 2: 2079}
-    assert ear.positions(heard, dialect.status(1, 0, b"\x07\0\0\0")) == {1: 7}
+    assert sniffer.positions(heard, reply) == {1: 166, 2: 2079}
+    assert sniffer.positions(heard, dialect.status(1, 0, b"\x07\0\0\0")) == {1: 7}
 
 
 def test_a_bulk_read_of_different_bytes_is_heard_and_not_understood():
-    ear, dialect = DYNAMIXEL.ear(), DYNAMIXEL_LAYOUT.dialect
+    sniffer, dialect = DYNAMIXEL.sniffer(), DYNAMIXEL_LAYOUT.dialect
     params = b"\x01\x84\x00\x04\x00\x02\x00\x00\x02\x00"
-    ((_, heard),) = ear.feed(dialect.instruction(BROADCAST, 0x92, params))
+    ((_, heard),) = sniffer.feed(dialect.instruction(BROADCAST, 0x92, params))
     assert (heard.kind, heard.asks) == ("bulk read", (1, 2))
-    assert ear.positions(heard, dialect.status(1, 0, b"\x07\0\0\0")) == {}
-    ((_, heard),) = ear.feed(dialect.instruction(BROADCAST, 0x92, params[:5]))
-    assert ear.positions(heard, dialect.status(1, 0, b"\x07\0\0\0")) == {1: 7}
+    assert sniffer.positions(heard, dialect.status(1, 0, b"\x07\0\0\0")) == {}
+    ((_, heard),) = sniffer.feed(dialect.instruction(BROADCAST, 0x92, params[:5]))
+    assert sniffer.positions(heard, dialect.status(1, 0, b"\x07\0\0\0")) == {1: 7}
 
 
 @BOTH
 def test_what_is_no_request_is_counted(family, layout):
-    ear, frame = family.ear(), requests.ping(layout.dialect, 1)
-    assert ear.feed(b"\x01\x02" + frame[:-1] + bytes((frame[-1] ^ 1,)) + frame) != []
-    assert ear.bad_checksums == 1
-    assert ear.stray_bytes >= 2
+    sniffer, frame = family.sniffer(), requests.ping(layout.dialect, 1)
+    assert sniffer.feed(b"\x01\x02" + frame[:-1] + bytes((frame[-1] ^ 1,)) + frame) != []
+    assert sniffer.bad_checksums == 1
+    assert sniffer.stray_bytes >= 2
 
 
 @BOTH
@@ -130,11 +130,11 @@ def test_half_of_a_register_is_no_goal(family, layout):
 @given(st.binary(max_size=80), st.integers(0, 255), st.integers(0, 250), st.binary(max_size=40))
 def test_any_request_and_any_answer_are_survived(reply, instruction, bus_id, params):
     for family, layout in ((DYNAMIXEL, DYNAMIXEL_LAYOUT), (FEETECH, FEETECH_LAYOUT)):
-        ear = family.ear()
+        sniffer = family.sniffer()
         frame = layout.dialect.instruction(bus_id, PING if instruction in (0, 0x55) else instruction, params)
-        ear.feed(reply)
-        for _, heard in ear.feed(frame + reply):
-            ear.positions(heard, reply)
+        sniffer.feed(reply)
+        for _, heard in sniffer.feed(frame + reply):
+            sniffer.positions(heard, reply)
 
 
 def test_statuses_are_no_packets_of_the_host():

@@ -21,7 +21,7 @@ _MISSED = (int(ReplyStatus.MISSED), int(ReplyStatus.SILENT))
 _ANSWERED = (int(ReplyStatus.OK), int(ReplyStatus.UNSURE))
 
 
-class Silence:
+class BrownOutDetector:
     """Counts requests in a row that no servo of a bus answered, over the ends of cycles.
 
     `buses` are the servos of each bus, in the order in which they are asked; a silence is one of as many requests as

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.values import Values, plain_number, plain_value
-from nuc_engine.service.clients import Client
+from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.save import mod_of, seconds
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ValueSnapshot:
     """What was asked for, as it was in one cycle; `time_ns` is engine time, 0 outside of a bout."""
 
     cycle: int
@@ -87,7 +87,9 @@ def by_time(hub: Hub, specs: Sequence[HdsoSpec], from_ns: int = 0) -> dict[int, 
     return {time_ns: (len(those), asked(hub, those)) for time_ns, those in found.items()}
 
 
-async def look(hub: Hub, client: Client, moment: Moment, wanted: Mapping[int, int], *, as_stored: bool = False) -> Seen:
+async def look(
+    hub: Hub, client: ConnectedClient, moment: Moment, wanted: Mapping[int, int], *, as_stored: bool = False
+) -> ValueSnapshot:
     """Return what is wanted at a moment, and let the bout's log have it.
 
     `as_stored`: as the snapshot has it; else what was last written to an HDSO counts. Raises Refused.
@@ -102,10 +104,12 @@ async def look(hub: Hub, client: Client, moment: Moment, wanted: Mapping[int, in
     hub.note_answer(client, moment, values, {})
     snapshot = moment.snapshot
     time_s = None if snapshot is None else hub.engine_time_s(snapshot.time_ns)
-    return Seen(0 if snapshot is None else snapshot.cycle, 0 if time_s is None else max(0, round(time_s * 1e9)), values)
+    return ValueSnapshot(
+        0 if snapshot is None else snapshot.cycle, 0 if time_s is None else max(0, round(time_s * 1e9)), values
+    )
 
 
-async def document(hub: Hub, seen: Sequence[Seen]) -> bytes:
+async def document(hub: Hub, seen: Sequence[ValueSnapshot]) -> bytes:
     """Return values as an hdsoscript; an HDSO without a value is an entry without elements. Raises Refused."""
     plan = hub.need_plan()
 
@@ -115,7 +119,7 @@ async def document(hub: Hub, seen: Sequence[Seen]) -> bytes:
     return await _beside(hub, plan, [index for one in seen for index in one.values], work)
 
 
-def named(plan: Plan, seen: Seen) -> list[dict[str, Any]]:
+def named(plan: Plan, seen: ValueSnapshot) -> list[dict[str, Any]]:
     """Return values by name, as answers tell them."""
     names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
     found = ((plan.hdsos[index], held) for index, held in seen.values.items())
@@ -128,7 +132,7 @@ def _plain(hdso: HdsoPlan, held: Values | None, names: Mapping[int, str]) -> Any
     return plain_value(hdso, held, names)
 
 
-def _mod(plan: Plan, seen: Seen, index: int) -> HdsoMod:
+def _mod(plan: Plan, seen: ValueSnapshot, index: int) -> HdsoMod:
     hdso, held = plan.hdsos[index], seen.values[index]
     if held:
         return mod_of(hdso, held, seen.time_ns)

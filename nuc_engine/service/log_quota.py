@@ -19,7 +19,7 @@ _ELEMENTS = 16
 
 
 @dataclass(slots=True)
-class Ration:
+class LogQuota:
     """What may still be logged of a client's answers, in entries, `share` times that of one client."""
 
     left: float = BURST

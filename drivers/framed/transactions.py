@@ -29,7 +29,7 @@ from drivers.framed.layout import FastRead
 from drivers.framed.packet import BROADCAST, Dialect, Packet
 from drivers.port import NEVER, Port, wire_ns
 
-Answers: TypeAlias = Mapping[int, Packet]
+StatusesById: TypeAlias = Mapping[int, Packet]
 """Statuses by id."""
 
 
@@ -45,23 +45,23 @@ class Exchange(NamedTuple):
     request: bytes
     ids: tuple[int, ...] = ()
     length: int = 0
-    take: Callable[[int, Packet, int], None] | None = None
+    on_status: Callable[[int, Packet, int], None] | None = None
     fast: FastRead | None = None
-    patience_ns: int = 0
-    before: bytes = b""
-    wary: bool = False
+    listen_ns: int = 0
+    prefix: bytes = b""
+    after_late: bool = False
 
 
-Script: TypeAlias = Generator[Exchange, Answers, None]
-Asking: TypeAlias = Generator[Exchange, Answers, Answers]
+Transaction: TypeAlias = Generator[Exchange, StatusesById, None]
+StatusQuery: TypeAlias = Generator[Exchange, StatusesById, StatusesById]
 
 _NOTHING = Exchange(b"")
 
 
-class Lateness:
+class LateStatuses:
     """What was late in the script under way, on a line where that is possible.
 
-    `ids` are those whose statuses came late; `until_ns` is until when somebody was waited for in vain, 0 for never.
+    `ids` are those whose statuses came late; `until_ns` is when the last wait in vain ended, 0 for none.
     """
 
     __slots__ = ("ids", "until_ns")
@@ -78,10 +78,10 @@ class Lateness:
 
 
 STALL_NS: Final = 2_000_000
-"""A wake-up later than this: statuses may be later than they would be for somebody who was awake."""
+"""After a wake-up later than this, statuses may be later than they would have been otherwise."""
 
 
-class Talk:
+class TransactionRunner:
     """Runs one script at a time. `wake_ns` is when `proceed` next has something to do, `NEVER` between scripts."""
 
     __slots__ = (
@@ -108,13 +108,13 @@ class Talk:
         self._patience_ns = max(0, late_ns - timeout_ns)
         # Since when statuses come late; what was late in the script under way, and whether all came in time.
         self.held_since_ns = -1
-        self.late = Lateness()
+        self.late = LateStatuses()
         self._in_time = True
-        # What goes before the next thing that is sent; whether the script under way has asked nobody yet.
+        # What goes before the next thing that is sent; whether the script under way has sent no question yet.
         self._lead = b""
         self._first = True
-        self._script: Script | None = None
-        self._next: Script | None = None
+        self._script: Transaction | None = None
+        self._next: Transaction | None = None
         self._exchange = _NOTHING
         # What waits for late statuses; until when one may come, by the ids of those that did not answer in time.
         self._held: Exchange | None = None
@@ -141,7 +141,7 @@ class Talk:
         """Statuses thrown away for their checksum."""
         return self._parser.bad_checksums
 
-    def begin(self, script: Script, now_ns: int) -> None:
+    def begin(self, script: Transaction, now_ns: int) -> None:
         """Run a script from its begin. Raises `PortError`; the script is under way then all the same."""
         # A caller that let a script run ahead of its own clock may begin the next one in the past of the wire.
         now_ns = max(now_ns, self._done_ns)
@@ -151,7 +151,7 @@ class Talk:
         self.wake_ns = now_ns
         self._go_on(None, now_ns)
 
-    def interrupt(self, script: Script) -> None:
+    def interrupt(self, script: Transaction) -> None:
         """Run `script` in place of the one under way, once the exchange under way is over."""
         self._next = script
 
@@ -195,7 +195,7 @@ class Talk:
         self._in_time = False
         until_ns = at_ns + self._late_ns
         if self._patience_ns:
-            # Whoever wakes up late may not be the only one that was held up.
+            # When this process wakes up late, the line may have been delayed too.
             stalled = now_ns - self.wake_ns > STALL_NS
             until_ns = (now_ns if stalled else at_ns) + self._patience_ns + stalled * self._late_ns
             self.late.until_ns = now_ns
@@ -214,10 +214,10 @@ class Talk:
     @property
     def _stuck(self) -> bool:
         """Whether servos may be left waiting for the rest of what they were told, and not asked only."""
-        told = bool(self._exchange.before) or not self._exchange.length
+        told = bool(self._exchange.prefix) or not self._exchange.length
         return not self._answers and (self._first or told)
 
-    def _go_on(self, answers: Answers | None, now_ns: int) -> None:
+    def _go_on(self, answers: StatusesById | None, now_ns: int) -> None:
         """Let the script say what is next, and send it; `answers` is None for a script that has not begun."""
         while (script := self._script) is not None:
             if self._next is not None:
@@ -261,14 +261,14 @@ class Talk:
             self.held_since_ns = -1
 
     def _transmit(self, exchange: Exchange, now_ns: int) -> None:
-        wary = exchange.wary or self._patience_ns > 0
+        wary = exchange.after_late or self._patience_ns > 0
         until_ns = self._owed_until(exchange) if wary and self._owed_ns else 0
         if until_ns <= now_ns:
             self._send(exchange, now_ns)
             return
-        if exchange.before:
-            self._send(Exchange(exchange.before), now_ns)
-            exchange = exchange._replace(before=b"")
+        if exchange.prefix:
+            self._send(Exchange(exchange.prefix), now_ns)
+            exchange = exchange._replace(prefix=b"")
         self._exchange, self._held, self._open = _NOTHING, exchange, {}
         self._deadline_ns = until_ns
         self._plan_wake()
@@ -278,14 +278,14 @@ class Talk:
         self._open = dict.fromkeys(exchange.ids)
         self._answers = {}
         begin_ns = max(now_ns, self._free_ns)
-        request = self._lead + exchange.before + exchange.request
+        request = self._lead + exchange.prefix + exchange.request
         self._lead = b""
         self._free_ns = sent_ns = begin_ns + wire_ns(len(request), self._baud)
         # Should the write fail, the exchange can still time out and give way to another script.
         self._deadline_ns = self.wake_ns = now_ns
         if exchange.ids:
             self._expect(exchange, sent_ns)
-            self._parser.forget()
+            self._parser.reset()
             self._stray += self._port.flush_input(now_ns)
         self._port.write(request, now_ns)
         if exchange.ids:
@@ -299,7 +299,7 @@ class Talk:
         # Stuffing adds a byte for three at most.
         self._late_ns = wire_ns(self._reply_bytes + length // 3, self._baud) + self._timeout_ns
         self._earliest_ns = sent_ns + self._shortest_ns
-        self._deadline_ns = self.wake_ns = sent_ns + max(self._late_ns, exchange.patience_ns)
+        self._deadline_ns = self.wake_ns = sent_ns + max(self._late_ns, exchange.listen_ns)
 
     def _plan_wake(self) -> None:
         # What is whole at the end of a reply is taken at its own time; half a packet, as it comes.
@@ -328,8 +328,8 @@ class Talk:
         self._answers[bus_id] = packet
         if (deadline_ns := at_ns + self._late_ns) > self._deadline_ns:
             self._deadline_ns = deadline_ns
-        if exchange.take is not None:
-            exchange.take(bus_id, packet, at_ns)
+        if exchange.on_status is not None:
+            exchange.on_status(bus_id, packet, at_ns)
 
     def _settle(self, bus_id: int, at_ns: int) -> None:
         """Take a status that is no answer for one that was owed. One packet may be that of all."""

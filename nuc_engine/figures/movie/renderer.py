@@ -16,7 +16,7 @@ from PIL import Image
 
 from nuc_engine.figures.movie.camera import PAPER_GREY, Film
 from nuc_engine.figures.movie.file import Picture
-from nuc_engine.figures.movie.panel import CONTACT_COLOR, Panel, View, extent_of, view_of
+from nuc_engine.figures.movie.panel import CONTACT_COLOR, LegPanel, PanelView, extent_of, view_of
 from nuc_engine.figures.movie.scene import Lane, Scene
 from nuc_engine.figures.palette import FAINT, INK, STANCE
 
@@ -37,7 +37,7 @@ _TICKS_IN = (0.55, 0.60)
 """Room for the names of a view's axes: beside it, and above and below it."""
 
 
-class Stage:
+class FrameRenderer:
     """Draws the frames of one scene. `size` is (width, height) in pixels, both even."""
 
     def __init__(self, scene: Scene, views: Sequence[str], speed: float, height: int, *, with_camera: bool) -> None:
@@ -56,7 +56,7 @@ class Stage:
         shown = [view_of(scene, name) for name in views]
         room = inches * ASPECT * (0.5 if with_camera else 1.0), rows[1]
         self._panels = [
-            Panel(self._figure.add_subplot(box), scene, view)
+            LegPanel(self._figure.add_subplot(box), scene, view)
             for box, view in zip(_places(place, shown, scene, room), shown, strict=True)
         ]
         self._words = _Words(self._figure.add_subplot(head), scene, speed)
@@ -206,7 +206,9 @@ def _write(axes: Axes, x: float, y: float, words: str, **style: Any) -> Text:
     return text
 
 
-def _places(place: SubplotSpec, views: Sequence[View], scene: Scene, room_in: tuple[float, float]) -> list[SubplotSpec]:
+def _places(
+    place: SubplotSpec, views: Sequence[PanelView], scene: Scene, room_in: tuple[float, float]
+) -> list[SubplotSpec]:
     """Return where each view is drawn: in as many rows as let a centimetre be longest, each as wide as it needs."""
     sizes = np.array([np.subtract(*reversed(extent_of(scene, view))) for view in views])
     best: tuple[float, GridSpecFromSubplotSpec] | None = None

@@ -1,4 +1,4 @@
-"""Ids and rates of servos with registers, burnt in and looked at."""
+"""Ids and rates of servos with registers, stored and looked at."""
 
 import pytest
 from framed_servos import dynamixel, feetech
@@ -10,7 +10,7 @@ from drivers.dynamixel.table import XM430_W350
 from drivers.errors import BusError
 from drivers.feetech.family import FAMILY as FEETECH
 from drivers.feetech.table import STS3215
-from drivers.framed.emulation.memory import Memory
+from drivers.framed.emulation.memory import RegisterMemory
 from drivers.injection import LineFaults
 
 BOTH = pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def burn(call, host, *args):
 def test_an_id_is_burnt_in_and_lasts(family, build, table):
     host = build(1, 2)
     host.write(1, table["torque_enable"], 1)
-    burn(family.burn_id, host, 1, 9)
+    burn(family.write_id, host, 1, 9)
     assert host.ping(1) == []
     assert host.plant.taken()[-1] == ("release", 0)
     host.emulator.supply(on=False)
@@ -51,11 +51,11 @@ def test_an_id_that_is_taken_is_not_burnt_in(family, build, table):
     host = build(1, 2)
     for new_id in (1, 2):
         with pytest.raises(BusError, match="taken"):
-            burn(family.burn_id, host, 1, new_id)
+            burn(family.write_id, host, 1, new_id)
     with pytest.raises(BusError, match="nobody"):
-        burn(family.burn_id, host, 7, 8)
+        burn(family.write_id, host, 7, 8)
     with pytest.raises(BusError, match="expected"):
-        burn(family.burn_id, host, 1, 255)
+        burn(family.write_id, host, 1, 255)
     assert len(host.ping(1)) == len(host.ping(2)) == 1
 
 
@@ -63,7 +63,7 @@ def test_an_id_that_is_taken_is_not_burnt_in(family, build, table):
 def test_of_two_with_one_id_both_are_renamed_and_that_is_seen(family, build, table):
     host = build(1, 2)
     host.emulator.answer_as(1, 1)
-    burn(family.burn_id, host, 1, 9)
+    burn(family.write_id, host, 1, 9)
     # Both answer as one to everything here: nothing on the wire tells that there are two.
     assert len(host.ping(9)) == 1
 
@@ -71,25 +71,27 @@ def test_of_two_with_one_id_both_are_renamed_and_that_is_seen(family, build, tab
 @BOTH
 def test_one_that_keeps_its_id_is_told_on(family, build, table, monkeypatch):
     host = build(1)
-    keep = Memory.__setitem__
-    monkeypatch.setattr(Memory, "__setitem__", lambda self, name, value: name == "id" or keep(self, name, value))
+    keep = RegisterMemory.__setitem__
+    monkeypatch.setattr(
+        RegisterMemory, "__setitem__", lambda self, name, value: name == "id" or keep(self, name, value)
+    )
     with pytest.raises(BusError, match="does not answer to 9"):
-        burn(family.burn_id, host, 1, 9)
+        burn(family.write_id, host, 1, 9)
 
 
 @BOTH
 def test_a_rate_is_burnt_in_and_lasts(family, build, table):
     host = build(1, 2)
-    burn(family.burn_baud, host, 1, 115_200)
+    burn(family.write_baud, host, 1, 115_200)
     assert host.ping(1) == []
     assert len(host.ping(2)) == 1
     host.emulator.supply(on=False)
     host.emulator.supply(on=True)
     assert host.ping(1) == []
     with pytest.raises(BusError, match="already"):
-        burn(family.burn_baud, host, 2, 1_000_000)
+        burn(family.write_baud, host, 2, 1_000_000)
     with pytest.raises(BusError, match="115200"):
-        burn(family.burn_baud, host, 2, 12_345)
+        burn(family.write_baud, host, 2, 12_345)
     assert len(host.ping(2)) == 1
 
 
@@ -99,7 +101,7 @@ def test_a_line_that_loses_some_is_got_through(family, build, table):
 
     host = build(1, rng=np.random.default_rng(3))
     host.emulator.set_faults(LineFaults(drop=0.1))
-    burn(family.burn_id, host, 1, 30)
+    burn(family.write_id, host, 1, 30)
     host.emulator.set_faults(LineFaults())
     assert len(host.ping(30)) == 1
 
@@ -108,14 +110,14 @@ def test_a_servo_of_another_kind_is_left_alone():
     host = dynamixel(1)
     host.emulator.servos[0].memory["model_number"] = 4711
     with pytest.raises(BusError, match="4711"):
-        burn(DYNAMIXEL.burn_id, host, 1, 5)
+        burn(DYNAMIXEL.write_id, host, 1, 5)
     assert len(host.ping(1)) == 1
 
 
 def test_a_rate_the_model_does_not_have_is_refused():
     host = dynamixel(1, model="XL330-M288")
     with pytest.raises(BusError, match="4000000"):
-        burn(DYNAMIXEL.burn_baud, host, 1, 4_500_000)
+        burn(DYNAMIXEL.write_baud, host, 1, 4_500_000)
 
 
 def test_a_refusal_is_said(monkeypatch):
@@ -124,4 +126,4 @@ def test_a_refusal_is_said(monkeypatch):
         DynamixelServo, "write", lambda self, at, data, now: ACCESS if at == 7 else write(self, at, data, now)
     )
     with pytest.raises(BusError, match="refuses id = 5: the register can not be written now"):
-        burn(DYNAMIXEL.burn_id, dynamixel(1), 1, 5)
+        burn(DYNAMIXEL.write_id, dynamixel(1), 1, 5)

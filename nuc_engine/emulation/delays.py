@@ -8,7 +8,7 @@ from typing import Final
 KEPT: Final = 2048
 
 
-class Lateness:
+class DelayStatistics:
     """Collects delays in ns; noting one costs well under a microsecond, the quantiles are worked out when asked for."""
 
     __slots__ = ("_at", "_kept", "count", "late", "limit_ns", "max_ns")

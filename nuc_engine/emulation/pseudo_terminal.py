@@ -18,7 +18,7 @@ _COUNT: Final = struct.Struct("i")
 _EDGES: Final = select.EPOLLIN | select.EPOLLET
 
 
-class Terminal:
+class PseudoTerminal:
     """The servos' end of a pseudo-terminal, with a symbolic link to the host's end.
 
     Made raw before the first byte; one descriptor of the host's end stays open here, so that a host may close and open

@@ -10,27 +10,27 @@ from typing import Final
 from drivers.clock import WaitingClock
 from drivers.errors import BusError
 from drivers.framed import requests
-from drivers.framed.layout import BAUD, ID, MODEL, TORQUE, Kind, Layout
+from drivers.framed.layout import BAUD, ID, MODEL, TORQUE, FamilyLayout, ModelLayout
 from drivers.framed.packet import Packet
 from drivers.framed.registers import Register
 from drivers.port import Port
 
-PATIENCE_NS: Final = 100_000_000
+EEPROM_TIMEOUT_NS: Final = 100_000_000
 """How long an answer is waited for; a servo may be busy with its EEPROM."""
 
 TRIES: Final = 3
 
 
-class Line:
+class BlockingLine:
     """Single exchanges, each waited for. All of it raises `PortError` when the port fails."""
 
-    def __init__(self, port: Port, pace: WaitingClock, layout: Layout) -> None:
+    def __init__(self, port: Port, pace: WaitingClock, layout: FamilyLayout) -> None:
         """Speak through `port` to servos of the family."""
         self._port, self._pace, self._layout = port, pace, layout
         # What goes before the next request: servos that did not answer may still wait for the rest of the last one.
         self._lead = b""
 
-    def expect(self, bus_id: int) -> Kind:
+    def expect(self, bus_id: int) -> ModelLayout:
         """Return what the servo is. Raises `BusError` for nobody, and for a model that is not known."""
         number = self.read(bus_id, self._layout.register(MODEL))
         if number is None:
@@ -99,7 +99,7 @@ class Line:
     def read(self, bus_id: int, register: Register) -> int | None:
         """Return the value of a register, None when nobody says it."""
         status = self.ask(bus_id, register)
-        return register.decode(status.params) if status is not None and says(status, register) else None
+        return register.decode(status.params) if status is not None and has_value(status, register) else None
 
     def ask(self, bus_id: int, register: Register) -> Packet | None:
         """Return the answer with the value of a register, else one without it, None when there is none at all."""
@@ -107,7 +107,7 @@ class Line:
         heard: Packet | None = None
         for _ in range(TRIES):
             status = self._exchange(bus_id, request)
-            if status is not None and says(status, register):
+            if status is not None and has_value(status, register):
                 return status
             heard = status or heard
         return heard
@@ -126,7 +126,7 @@ class Line:
         port.flush_input(pace.now_ns)
         port.write(self._lead + request, pace.now_ns)
         self._lead = b""
-        deadline_ns = pace.now_ns + PATIENCE_NS
+        deadline_ns = pace.now_ns + EEPROM_TIMEOUT_NS
         while True:
             for _, packet in parser.feed(port.read(pace.now_ns)):
                 if packet.bus_id == bus_id:
@@ -135,21 +135,21 @@ class Line:
                 break
             pace.wait(min(port.ready_ns(1), deadline_ns), port.filenos())
         # A status does not say what it is about: one that comes late is let pass before anything else is asked.
-        while pace.now_ns < deadline_ns + PATIENCE_NS:
-            pace.wait(deadline_ns + PATIENCE_NS, ())
+        while pace.now_ns < deadline_ns + EEPROM_TIMEOUT_NS:
+            pace.wait(deadline_ns + EEPROM_TIMEOUT_NS, ())
         port.flush_input(pace.now_ns)
         self._lead = self._layout.padding
         return None
 
 
-def says(status: Packet, register: Register) -> bool:
+def has_value(status: Packet, register: Register) -> bool:
     """Say whether an answer has a register's value in it."""
     return len(status.params) == register.size
 
 
-def burn_id(port: Port, pace: WaitingClock, layout: Layout, bus_id: int, new_id: int) -> None:
+def write_id(port: Port, pace: WaitingClock, layout: FamilyLayout, bus_id: int, new_id: int) -> None:
     """Give the servo another id for good, torque off, and see that it answers to that one only. Raises `BusError`."""
-    line = Line(port, pace, layout)
+    line = BlockingLine(port, pace, layout)
     if new_id == bus_id or line.ping(new_id):
         raise BusError(f"id {new_id} is taken: take the servo that has it off the line, or choose another id")
     line.expect(bus_id)
@@ -165,10 +165,10 @@ def burn_id(port: Port, pace: WaitingClock, layout: Layout, bus_id: int, new_id:
     if left := line.close_lock(new_id):
         raise BusError(f"the servo with id {bus_id} answers to {new_id} now, and keeps that{left}")
     if line.ping(bus_id):
-        raise BusError(f"somebody still answers to id {bus_id}: there were two servos with it, or it did not change")
+        raise BusError(f"a servo still answers to id {bus_id}: there were two servos with it, or it did not change")
 
 
-def _rename(line: Line, layout: Layout, bus_id: int, new_id: int) -> None:
+def _rename(line: BlockingLine, layout: FamilyLayout, bus_id: int, new_id: int) -> None:
     for _ in range(TRIES):
         # The answer to this may come under either id, or not at all.
         line.write(bus_id, layout.register(ID), new_id)
@@ -177,12 +177,12 @@ def _rename(line: Line, layout: Layout, bus_id: int, new_id: int) -> None:
     raise BusError(f"the servo with id {bus_id} does not answer to {new_id}: look who is there (nuc bus scan)")
 
 
-def burn_baud(port: Port, pace: WaitingClock, layout: Layout, bus_id: int, baud: int) -> None:
+def write_baud(port: Port, pace: WaitingClock, layout: FamilyLayout, bus_id: int, baud: int) -> None:
     """Set the servo to another rate for good, torque off, and see that it left the present one. Raises `BusError`.
 
     A lock that was opened for it closes when the servo's supply goes off.
     """
-    line = Line(port, pace, layout)
+    line = BlockingLine(port, pace, layout)
     code = _code_of(layout, line.expect(bus_id), baud)
     if line.read(bus_id, layout.register(BAUD)) == code:
         raise BusError(f"the servo with id {bus_id} is set to {baud} bit/s already")
@@ -199,7 +199,7 @@ def burn_baud(port: Port, pace: WaitingClock, layout: Layout, bus_id: int, baud:
     raise BusError(f"the servo with id {bus_id} still answers at the old rate: it did not take {baud} bit/s{left}")
 
 
-def _code_of(layout: Layout, kind: Kind, baud: int) -> int:
+def _code_of(layout: FamilyLayout, kind: ModelLayout, baud: int) -> int:
     most = kind.table[BAUD].high
     codes = {rate: code for code, rate in layout.bauds.items() if code <= most}
     if baud not in codes:

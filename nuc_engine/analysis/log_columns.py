@@ -25,7 +25,7 @@ PLANT_COLUMNS = ("foot_x", "foot_y", "foot_z", "contact")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LogColumns:
     """Names of the data columns (time apart) each log may have; several where programs differ (readings E2, E4).
 
     The first of several are the columns that every such log has to have.
@@ -70,11 +70,11 @@ def _with_old_name(folder: Path) -> tuple[Model | None, Problems]:
     return Model(folder.resolve().name, joints, parameters, sensors, folder), found
 
 
-def layout_of(model: Model, plan: Plan) -> Layout:
+def layout_of(model: Model, plan: Plan) -> LogColumns:
     """Return the columns a bout of this model has."""
     motors = [motor.name for motor in plan.motors]
     replies = tuple(f"{name}.{what}" for name in motors for what in (CURRENT, POSITION))
-    return Layout(
+    return LogColumns(
         motor=(replies, (*replies, *(f"{name}.{what}" for name in motors for what in (SENT, AGE)))),
         sensors=(
             tuple(plan.hdsos[index].name for index in plan.sensor_columns),

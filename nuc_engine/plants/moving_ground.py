@@ -11,7 +11,7 @@ RISES_M_S = 0.2
 _FAR_BELOW_M = 1000.0
 
 
-class Stage:
+class MovingGround:
     """The ground: `place_m` is the height (m) of its surface, `base_z_m` that of the leg's first joint."""
 
     def __init__(self, base_z_m: float, below_m: float) -> None:
