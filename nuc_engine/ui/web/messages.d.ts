@@ -179,7 +179,7 @@ export interface OffAnswer {
   unconfirmed: string[];
 }
 
-/** Take the torque off at once, latched until `arm`. Everybody may, whoever has control. */
+/** Take the torque off at once, latched until `arm`. Any client may, with or without control. */
 export interface OffRequest {
   why?: string;
 }
@@ -240,14 +240,6 @@ export interface Reading {
   unknown?: string[];
 }
 
-/** What was subscribed to: the topic its messages carry, and where. */
-export interface Recipe {
-  topic: string;
-  fields: Record<string, Record<string, any> | string>;
-  rate_hz?: number;
-  address?: string;
-}
-
 /** Begin to write down every edit that takes effect, with its time. */
 export interface RecordStartRequest {
   name: string;
@@ -274,7 +266,7 @@ export interface RecordingAnswer {
 export interface RedoRequest {
 }
 
-/** Give control back, to nobody. */
+/** Give control back; no client has it then. */
 export interface ReleaseControlRequest {
 }
 
@@ -385,6 +377,14 @@ export interface StoppedAnswer {
 /** The stream that has ended. */
 export interface StreamAnswer {
   topic: string;
+}
+
+/** What was subscribed to: the topic its messages carry, and where. */
+export interface SubscribeAnswer {
+  topic: string;
+  fields: Record<string, Record<string, any> | string>;
+  rate_hz?: number;
+  address?: string;
 }
 
 /** Ask for a stream of values; `Client.subscribe` also opens it. */
@@ -499,7 +499,7 @@ export interface Results {
   mark: MarkAnswer;
   notes: NotesAnswer;
   labels: LabelsAnswer;
-  subscribe: Recipe;
+  subscribe: SubscribeAnswer;
   unsubscribe: StreamAnswer;
   events: Record<string, any>[];
   take_control: ControlAnswer;
