@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= data/experiment_a
 
-.PHONY: run test test-fast test-realtime coverage check lint types imports experiments bench bench-daemon nightly clean help
+.PHONY: run ui test test-fast test-realtime coverage check lint types imports experiments bench bench-daemon nightly clean help
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
+	@echo "make ui      the workbench in the browser, beside an emulated cockroach leg"
 	@echo "make experiments  every experiment of the dissertation, 20 repetitions each, with evidence and figures (18 min on two cores), into docs/experiments/"
 	@echo "make test    all tests: test-fast on the virtual clock, then test-realtime, which kills real processes"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
@@ -20,23 +21,26 @@ help:
 
 $(VENV)/.sim: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,ui]'
 	@touch $@
 
 $(VENV)/.lab: $(VENV)/.sim
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,lab]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,ui,lab]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.lab
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,lab,dask,mcap,test]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,ui,lab,dask,mcap,test]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,lab,dask,mcap,test,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,ui,lab,dask,mcap,test,dev]'
 	@touch $@
 
 run: $(VENV)/.sim
 	$(BIN)/nuc run lin_roach --script experiment_a --duration 60 --scratch $(OUT) --plot
+
+ui: $(VENV)/.lab
+	$(BIN)/nuc ui --emulated lin_roach
 
 experiments: $(VENV)/.lab
 	$(BIN)/nuc experiment all --pages docs/experiments
@@ -61,10 +65,13 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 
 # Elsewhere: what needs no Linux is checked against what Windows and macOS have, and nothing else is known of them.
+# The page's types, too, where there is npm, which gets the compiler for this alone.
 types: $(VENV)/.dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/pyright --pythonpath $(BIN)/python -p pyright.elsewhere.json --pythonplatform Windows
 	$(BIN)/pyright --pythonpath $(BIN)/python -p pyright.elsewhere.json --pythonplatform Darwin
+	@if command -v npm >/dev/null; then npm exec --yes --package typescript@5 -- tsc -p tests/ui/tsconfig.json; \
+	else echo "NO NPM: the types of the workbench's page were not checked"; fi
 
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports

@@ -138,11 +138,11 @@ def browsing(folder: Path) -> Generator[Any]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=BROWSER, args=list(WORDS))
 
-        def tab(started: Server, **options: Any) -> Watched:
-            context = browser.new_context(viewport={"width": 1024, "height": 700}, **options)
+        def tab(started: Server, *, token: str = "", **options: Any) -> Watched:
+            context = browser.new_context(**{"viewport": {"width": 1024, "height": 700}, **options})
             opened.append(context)
             watched = Watched(context.new_page(), started.origin)
-            watched.page.goto(started.url())
+            watched.page.goto(f"{started.origin}/#t={token}" if token else started.url())
             watched.until("() => globalThis.nuc?.live.open")
             return watched
 

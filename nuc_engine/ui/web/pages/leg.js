@@ -66,6 +66,7 @@ export function legPage({ live }) {
     if (!ring.end) return;
     const from = Math.max(ring.begin, ring.find(live.timeColumn, ring.at(live.timeColumn, ring.end - 1) - 20));
     take(from, ring.end);
+    view.centre();
   };
 
   /** @param {number} k */
