@@ -57,6 +57,7 @@ def serve(wanted: WorkbenchOptions, say: Callable[[str], None]) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((_HOST, wanted.port))
+        listening.listen()  # a browser that is quicker than this waits
         port = listening.getsockname()[1]
         access = PageAccess(port, monotonic)
         with redirect_file(access, port) as page:
