@@ -285,6 +285,12 @@ def test_nothing_comes_from_elsewhere_and_no_style_or_script_is_inline():
     assert re.findall(r"\son\w+=|\sstyle=|<style|<script(?![^>]*\ssrc=)", page) == []
 
 
+def test_all_modules_are_asked_for_at_once():
+    page = (Path(WEB) / "index.html").read_text(encoding="utf-8")
+    asked = re.findall(r'(?:modulepreload" href|script src)="([^"]+)"', page)
+    assert sorted(asked) == sorted(path.relative_to(WEB).as_posix() for path in MODULES)
+
+
 def test_the_page_is_small():
     sent = [path for path in SOURCES if path.suffix in {".html", ".js", ".css", ".svg"}]
     assert sum(len(gzip.compress(path.read_bytes())) for path in sent) < 600_000

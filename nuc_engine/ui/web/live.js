@@ -64,6 +64,8 @@ export class Live extends EventTarget {
     this.tries = 0;
     this.beat = 0;
     this.beatAt = 0;
+    /** When it was first welcome here, as performance.now(). */
+    this.openedAt = NaN;
     /** @type {WebSocket | null} */
     this.socket = null;
     this.connect();
@@ -141,6 +143,7 @@ export class Live extends EventTarget {
     const { topic } = message;
     if (topic === "welcome") {
       this.open = true;
+      if (Number.isNaN(this.openedAt)) this.openedAt = performance.now();
       this.tries = 0;
       this.welcome = message;
       this.gone = null;
