@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time  # noqa: TID251  real processes live on the real clock
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pytest
 
+from nuc_engine.analysis.load import load_bout
 from nuc_engine.client import Client
 from tests.realtime.daemon import MS, assert_limp_within, wait_for
 from tests.realtime.pages import AXE, browsing, monotonic_ns, needs_browser, server
@@ -22,6 +23,13 @@ OFF = "/confirmed by 4 of 4 servos in \\d+ ms/.test(document.getElementById('sto
 READY = "() => document.getElementById('stop-ready').textContent.startsWith('ready')"
 NOT_AVAILABLE = "/STOP NOT AVAILABLE/.test(document.getElementById('stop-ready').textContent)"
 STALE = "document.body.classList.contains('stale')"
+HELD = """() => Object.fromEntries(nuc.live.columns.map(({name}, k) => [name, Array.from(
+  {length: nuc.live.ring.end - nuc.live.ring.begin}, (_, n) => nuc.live.ring.at(k, nuc.live.ring.begin + n))]))"""
+REACHED = """() => { const button = document.getElementById('torque-off'), box = button.getBoundingClientRect();
+  const points = [[box.left + 4, box.top + 4], [box.right - 4, box.bottom - 4], [box.left + 40, box.top + 20]];
+  const there = points.every(([x, y]) => button.contains(document.elementFromPoint(x, y)));
+  return there && box.width >= 150 && box.height >= 44;
+}"""
 WITHIN_MS = 1150
 """A second, and what a page's own timers may be late."""
 
@@ -62,7 +70,7 @@ def test_every_page_opens_and_complains_of_nothing_and_asks_nobody_else(bench, u
     watched.until("() => document.querySelectorAll('.events tbody tr').length > 0")
     watched.go("traces")
     watched.until("() => document.querySelectorAll('.lane').length >= 4")
-    assert watched.text("#is-mode") == "RUNNING"
+    watched.until("mode => document.getElementById('is-mode').textContent === mode", served.words()["mode"])
     assert watched.page.evaluate("nuc.live.missed") == 0
     assert watched.page.evaluate("location.href").endswith("#traces")
     watched.page.reload()
@@ -83,6 +91,45 @@ def test_every_record_of_the_engine_comes_to_the_page(bench, ui, tab):
     )
     assert len(cycles) > 100
     assert {b - a for a, b in pairwise(cycles)} == {1}
+
+
+def test_what_the_page_shows_is_what_the_log_holds(bench, ui, tab):
+    """Every switch of every joint, at its time, and every angle; none lost, none invented."""
+    _, served = bench
+    watched = tab(ui)
+    live(watched)
+    served.run_bout(2.0)
+    watched.until("() => nuc.live.starts.size")
+    folder = served.finish_bout()
+    watched.page.wait_for_timeout(300)
+    held = watched.page.evaluate(HELD)
+    bout = max(held["bout"])
+    shown = [k for k, number in enumerate(held["bout"]) if number == bout]
+    data = load_bout(folder)
+    for joint in data.joints:
+        angles = [held[joint.angle][k] for k in shown]
+        assert angles == pytest.approx(data.sensors.column(joint.angle).tolist()[: len(angles)], abs=1e-4)
+        codes = [held[f"{joint.name}.state"][k] for k in shown]
+        logged = data.states.column(joint.action).tolist()
+        assert [code for code, _ in groupby(codes)] == [code for code, _ in groupby(logged)]
+    start = watched.page.evaluate("nuc.live.start")
+    assert held["time"][shown[0]] - start == pytest.approx(data.motor.t_s[0], abs=0.015), (
+        "engine time of the first record"
+    )
+
+
+def test_torque_off_is_in_sight_and_within_reach_everywhere(bench, ui, tab):
+    first = tab(ui)
+    for width, height in ((1024, 700), (420, 800)):
+        token = first.page.evaluate("nuc.api.json('token', {method: 'POST'}).then((told) => told.token)")
+        watched = tab(ui, viewport={"width": width, "height": height}, token=token)
+        live(watched)
+        for page in PAGES:
+            watched.go(page)
+            watched.page.mouse.wheel(0, 2000)
+            watched.page.evaluate("scrollTo(0, 1e6); document.getElementById('main').scrollTop = 1e6")
+            watched.page.wait_for_timeout(200)
+            assert watched.page.evaluate(REACHED), (page, width)
 
 
 @pytest.mark.parametrize("how", ["pressed", "by key"])
@@ -155,6 +202,10 @@ def test_a_bout_is_run_and_ended_by_hand(bench, ui, tab):
     watched.until("() => /every record/.test(document.querySelector('.player').textContent)")
     page.get_by_label("time in the bout").fill("0.2")
     assert watched.text(".player output") == "0.200 s"
+    page.get_by_role("button", name="Replay and compare").click()
+    watched.until("() => /identical/.test(document.querySelector('.bout-body').textContent)")
+    page.get_by_role("button", name="Make the movie").click()
+    watched.until("() => document.querySelector('.bout-body a[download]')")
     watched.page.close()
     wait_for(lambda: served.words()["control"] == "", "control that is given back with the tab", served)
     assert watched.complaints == []

@@ -95,9 +95,15 @@ class App {
   }
 
   makeNav() {
-    const links = this.pages.map(({ path, title }, k) =>
-      h("a", { href: `#${path}`, tabindex: k ? "-1" : "0" }, title),
-    );
+    const apart = (/** @type {MouseEvent} */ event, /** @type {string} */ path) => {
+      if (!(event.ctrlKey || event.metaKey || event.button === 1)) return;
+      event.preventDefault();
+      this.api.open(path).catch((error) => this.say(String(error.message), "bad"));
+    };
+    const links = this.pages.map(({ path, title }, k) => {
+      const on = { click: (/** @type {MouseEvent} */ event) => apart(event, path), auxclick: (/** @type {MouseEvent} */ event) => apart(event, path) };
+      return h("a", { href: `#${path}`, tabindex: k ? "-1" : "0", on }, title);
+    });
     fill(id("nav"), ...links);
     if (!this.roving) roving(id("nav"));
     this.roving = true;
@@ -212,7 +218,8 @@ class App {
     if (is.live) {
       const every = live.welcome?.every_cycle === false ? "not every cycle" : "every cycle";
       const age = Number.isFinite(live.ageMs) && live.columns.length ? `, ${number(Math.max(0, live.ageMs), 0)} ms old` : "";
-      setText(id("livetext"), live.columns.length ? `live, ${every}${age}` : "live, nothing is configured");
+      const without = live.model ? "live, without records of each cycle" : "live, nothing is configured";
+      setText(id("livetext"), live.columns.length ? `live, ${every}${age}` : without);
     } else {
       setText(id("livetext"), `NOT LIVE since ${number(is.sinceMs / 1000, 1)} s`);
       setText(id("notlive-since"), `NOT LIVE since ${number(is.sinceMs / 1000, 1)} s:`);

@@ -20,12 +20,14 @@ export class Refused extends Error {
 /**
  * Return the session's secret; "" where there is none.
  *
- * The token is taken out of the address at once, so that it is in no bookmark.
+ * The token is taken out of the address at once, so that it is in no bookmark; `page` beside it is where to begin.
  */
 export async function openSession() {
-  const token = new URLSearchParams(location.hash.slice(1)).get("t");
+  const words = new URLSearchParams(location.hash.slice(1));
+  const token = words.get("t");
   if (token) {
-    history.replaceState(null, "", location.pathname);
+    const page = words.get("page");
+    history.replaceState(null, "", location.pathname + (page ? `#${page}` : ""));
     const answer = await fetch("/api/session", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
@@ -75,6 +77,15 @@ export class Api {
    */
   async json(path, options) {
     return (await this.fetch(path, options)).json();
+  }
+
+  /**
+   * Open a page in another tab, with a session of its own.
+   * @param {string} page
+   */
+  async open(page) {
+    const { token } = await this.json("token", { method: "POST" });
+    window.open(`/#${new URLSearchParams({ t: token, page })}`, "_blank", "noopener");
   }
 
   /**

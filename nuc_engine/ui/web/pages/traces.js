@@ -234,15 +234,15 @@ export function tracesPage({ live, say, line }) {
       // They stay what they were; the frame of the page says that nothing answers.
     }
   };
-  let levelsAsked = 0;
-  live.addEventListener("events", (event) => {
-    const changed = /** @type {CustomEvent<{name: string}[]>} */ (event).detail.some(({ name: what }) => ["done", "configured", "edit", "set", "undo", "redo", "bout_begin"].includes(what));
-    if (changed && performance.now() - levelsAsked > 1000) {
-      levelsAsked = performance.now();
-      void askLevels();
-    }
+  // They may have changed when an edit, or its undoing, took effect: what can be undone is then another number.
+  let edits = "";
+  live.addEventListener("status", () => {
+    const { undo, redo, bout } = live.status ?? {};
+    const now = `${undo} ${redo} ${bout}`;
+    if (now === edits) return;
+    edits = now;
+    void askLevels();
   });
-
   // --- a model ---
 
   const make = () => {
