@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.ui_screens import begin
 from nuc_engine.ui.server import WEB
-from tests.realtime.pages import browsing, server
+from tests.realtime.ui_browser import browsing, server
 
 TRACES = 12
 LISTEN = """() => {

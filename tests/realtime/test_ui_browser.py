@@ -12,8 +12,8 @@ import pytest
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.client import Client
 from tests.realtime.daemon import MS, assert_limp_within, wait_for
-from tests.realtime.pages import AXE, browsing, monotonic_ns, needs_browser, server
 from tests.realtime.served import Served, repeat_disturbed
+from tests.realtime.ui_browser import AXE, browsing, monotonic_ns, needs_browser, server
 
 pytestmark = needs_browser
 
@@ -286,9 +286,12 @@ def test_the_page_can_be_used_by_all(bench, ui, tab, scheme):
     watched = tab(ui, color_scheme=scheme)
     live(watched)
     watched.page.evaluate(AXE.read_text(encoding="utf-8"))
-    for page in PAGES:
+    watched.go("bouts")
+    watched.until("() => document.querySelector('.bouts a')")
+    bout = watched.page.locator(".bouts a").last.get_attribute("href").removeprefix("#")
+    for page in (*PAGES, bout):
         watched.go(page)
-        watched.page.wait_for_timeout(500)
+        watched.page.wait_for_timeout(2500 if page == bout else 500)
         found = watched.page.evaluate("axe.run().then(({violations}) => violations)")
         assert [(each["id"], [_where(node) for node in each["nodes"][:3]]) for each in found] == [], page
 

@@ -149,7 +149,7 @@ class App {
     const cell = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string} */ help, /** @type {Node[]} */ ...more) =>
       h("div", { class: `cell cell-${name}`, help }, h("dt", {}, label), h("dd", { class: "live" }, h("span", { id: `is-${name}` }, "–"), ...more));
     this.control = h("button", { type: "button", class: "small", on: { click: () => this.takeControl() } }, "Take control");
-    this.force = holdButton("Hold: take it over", () => this.takeControl(true), { class: "small" });
+    this.force = holdButton("Hold to take", () => this.takeControl(true), { class: "small" });
     fill(
       id("state"),
       cell("mode", "mode", "what the engine may do now; after a fault, what is latched"),

@@ -294,7 +294,7 @@ function statistics(bout, second) {
     "section",
     { class: "panel", "aria-label": "steps" },
     h("h3", { help: "mean and standard deviation of each window's steps, as `nuc stats` has them" }, "Steps"),
-    windows.length ? h("div", { class: "scroller-x", tabindex: 0, role: "region", "aria-label": "steps in numbers" }, table("steps of each window, mean and standard deviation", ["", ...windows.map(({ title }) => title)], rows, "numbers")) : h("p", { class: "note" }, bout.statistics?.error ?? "nothing could be measured"),
+    windows.length ? h("div", { class: "scroller-x", tabindex: 0, role: "region", "aria-label": "steps in numbers" }, table("steps of each window, mean and standard deviation", ["window", ...windows.map(({ title }) => title)], rows, "numbers")) : h("p", { class: "note" }, bout.statistics?.error ?? "nothing could be measured"),
   );
 }
 
