@@ -36,6 +36,12 @@ $(VENV)/.dev: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,ui,lab,dask,mcap,test,dev]'
 	@touch $@
 
+# What checks the workbench's page, where there is npm: TypeScript for its types, axe-core for who can not see it. The page has neither.
+$(VENV)/.npm: $(VENV)/.sim
+	@if command -v npm >/dev/null; then npm install --silent --no-save --prefix $(VENV) typescript@5 axe-core@4; \
+	else echo "NO NPM: types and accessibility of the workbench's page are not checked"; fi
+	@touch $@
+
 run: $(VENV)/.sim
 	$(BIN)/nuc run lin_roach --script experiment_a --duration 60 --scratch $(OUT) --plot
 
@@ -47,11 +53,11 @@ experiments: $(VENV)/.lab
 
 test: test-fast test-realtime
 
-test-fast: $(VENV)/.test
+test-fast: $(VENV)/.test $(VENV)/.npm
 	$(BIN)/python -m pytest -n 2 tests --ignore=tests/realtime
 
 # Real processes on the real clock, one after the other; what a busy machine spoiled is tried once more, and said so.
-test-realtime: $(VENV)/.test
+test-realtime: $(VENV)/.test $(VENV)/.npm
 	$(BIN)/python -m pytest -rs tests/realtime || $(BIN)/python -m pytest -rs --last-failed tests/realtime
 
 # Every line and branch of the codecs is tested: what they let through drives motors.
@@ -65,13 +71,11 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 
 # Elsewhere: what needs no Linux is checked against what Windows and macOS have, and nothing else is known of them.
-# The page's types, too, where there is npm, which gets the compiler for this alone.
-types: $(VENV)/.dev
+types: $(VENV)/.dev $(VENV)/.npm
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/pyright --pythonpath $(BIN)/python -p pyright.elsewhere.json --pythonplatform Windows
 	$(BIN)/pyright --pythonpath $(BIN)/python -p pyright.elsewhere.json --pythonplatform Darwin
-	@if command -v npm >/dev/null; then npm exec --yes --package typescript@5 -- tsc -p tests/ui/tsconfig.json; \
-	else echo "NO NPM: the types of the workbench's page were not checked"; fi
+	if [ -x $(VENV)/node_modules/.bin/tsc ]; then $(VENV)/node_modules/.bin/tsc -p tests/ui/tsconfig.json; fi
 
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
@@ -79,7 +83,7 @@ imports: $(VENV)/.dev
 check: lint types imports coverage test
 
 nightly: $(VENV)/.test
-	$(BIN)/python -m pytest -rs tests/realtime/test_browser.py
+	$(BIN)/python -m pytest -rs tests/realtime/test_browser.py tests/realtime/test_ui_browser.py
 	$(BIN)/python -m benchmarks.stepping
 	$(BIN)/python -m benchmarks.fuzz
 	$(BIN)/python -m benchmarks.late

@@ -278,7 +278,9 @@ def test_a_daemon_that_was_killed_is_not_live_within_a_second_and_back_when_anot
             another.close()
 
 
-@pytest.mark.skipif(AXE is None, reason="NO AXE: the page was not checked for who can not see it (npm i -g axe-core)")
+@pytest.mark.skipif(
+    AXE is None, reason="NO AXE: the page was not checked for who can not see it (make test gets it where there is npm)"
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_can_be_used_by_all(bench, ui, tab, scheme):
     _, served = bench

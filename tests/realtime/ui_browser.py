@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import socket
+import sys
 import time  # noqa: TID251  real processes live on the real clock
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -37,12 +38,7 @@ WORDS = (
 )
 SOON_MS = PATIENCE_S * 1000
 _BAD = frozenset({"error", "warning"})
-_NODE_FOLDERS = (
-    os.environ.get("NODE_PATH", ""),
-    "node_modules",
-    "/usr/lib/node_modules",
-    "/usr/local/lib/node_modules",
-)
+_NODE_FOLDERS = (f"{sys.prefix}/node_modules", os.environ.get("NODE_PATH", ""), "/usr/lib/node_modules")
 _AXES = [Path(folder, "axe-core", "axe.min.js") for folder in _NODE_FOLDERS if folder]
 AXE = next(filter(Path.is_file, _AXES), None)
 """What looks for what keeps somebody from using a page; from npm, for tests alone."""
