@@ -37,6 +37,7 @@ def begin(watched: Watched) -> None:
     page.get_by_label("labels").fill("operator=rutter, surface=oiled plate")
     page.get_by_role("button", name="Run", exact=True).click()
     watched.until(RUNS)
+    watched.until("() => / runs/.test(document.getElementById('said').textContent)")
     watched.page.evaluate("nuc.say('')")
 
 

@@ -48,6 +48,16 @@ export function actionsOf(model) {
 }
 
 /**
+ * Return the same as strips of traces show them.
+ * @param {Model} model
+ * @returns {import("./lanes.js").Actions}
+ */
+export function stripsOf(model) {
+  const strip = (/** @type {{state: State, joint: Joint, color: string}} */ { state, joint, color }) => ({ name: state.name, color, place: joint.states.indexOf(state) });
+  return new Map([...actionsOf(model)].map(([code, action]) => [code, strip(action)]));
+}
+
+/**
  * Return what is known of each column: which joint it belongs to, its help.
  * @param {Model} model
  * @returns {Map<string, {group: string, help: string}>}

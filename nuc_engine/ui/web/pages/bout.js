@@ -5,7 +5,7 @@ import { bytes, clock, number } from "../format.js";
 import { readFrame } from "../frames.js";
 import { Lanes } from "../lanes.js";
 import { LegView, VIEWS } from "../legview.js";
-import { actionsOf, chainOf, columnHelp } from "../model.js";
+import { chainOf, columnHelp, stripsOf } from "../model.js";
 import { Ring } from "../ring.js";
 import { Refused } from "../session.js";
 
@@ -221,7 +221,7 @@ function player({ api, say }, bouts, ids, signal) {
   const { model } = bout;
   if (model) {
     view.setShape({ model, plant: bout.plant ?? null });
-    lanes.actions = new Map([...actionsOf(model)].map(([code, { state, color }]) => [code, { name: state.name, color }]));
+    lanes.actions = stripsOf(model);
     const help = columnHelp(model);
     lanes.helpFor = (column) => help.get(column)?.help ?? "";
   }

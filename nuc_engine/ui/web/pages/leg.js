@@ -108,6 +108,7 @@ export function legPage({ live }) {
     element: h("div", { class: "page page-leg" }, h("h1", { class: "unseen" }, "Leg"), stage, joints),
     frame(now) {
       view.draw();
+      for (const card of cards) card.act();
       if (now - slowAt < SLOW_MS || !view.shape) return;
       slowAt = now;
       for (const card of cards) card.tell();
@@ -159,6 +160,8 @@ function jointCard(joint, live, select) {
     return h("tr", { help: help(what) }, h("th", { scope: "row" }, what.name), force, h("td", { class: "unit" }, "force"), h("td", { class: "bar-cell" }, bar.element, activation));
   };
 
+  /** @type {unknown} */
+  let acts = null;
   const names = new Set();
   if (joint.motor) for (const { name } of [joint.motor.angle_sensor, joint.motor.load_sensor]) names.add(name);
   for (const organ of joint.sense_organs) for (const { name } of organ.sensors) names.add(name);
@@ -181,10 +184,14 @@ function jointCard(joint, live, select) {
       element.classList.toggle("selected", on);
       title.setAttribute("aria-pressed", String(on));
     },
-    tell() {
+    /** The action is told with every picture, as in the picture of the leg; numbers as fast as one can read. */
+    act() {
       const state = actions.get(live.now(`${joint.name}.state`));
       setText(action, state?.state.name ?? "none");
-      swatch.style.background = state?.color ?? "";
+      if (state !== acts) swatch.style.background = state?.color ?? "";
+      acts = state;
+    },
+    tell() {
       for (const teller of tellers) teller();
     },
   };

@@ -3,7 +3,7 @@
 import { fill, h, setAttribute, setText } from "../dom.js";
 import { clock, number } from "../format.js";
 import { Lanes } from "../lanes.js";
-import { actionsOf, chainOf, columnHelp } from "../model.js";
+import { chainOf, columnHelp, stripsOf } from "../model.js";
 import { thresholds } from "../rules.js";
 
 /** @typedef {import("../app.js").Context} Context */
@@ -249,7 +249,7 @@ export function tracesPage({ live, say, line }) {
     const { model } = live;
     lanes.sources = [{ ring: live.ring, time: live.timeColumn, index: live.index, unit: (column) => live.columns[live.index.get(column) ?? -1]?.unit ?? "", label: "live" }];
     if (!model) return;
-    lanes.actions = new Map([...actionsOf(model)].map(([code, { state, color }]) => [code, { name: state.name, color }]));
+    lanes.actions = stripsOf(model);
     const help = columnHelp(model);
     lanes.helpFor = (column) => help.get(column)?.help ?? "";
     fill(list, ...live.columns.filter(({ name: column }) => !["time", "cycle", "mode"].includes(column) && !column.endsWith(".stamp")).map(({ name: column, unit }) => h("option", { value: column }, unit)));
