@@ -190,19 +190,23 @@ def test_a_service_that_is_killed_costs_no_record(bench, ui):
 
 
 def test_a_tab_that_does_not_take_is_ended_and_others_notice_nothing(bench, ui):
+    def pages() -> int:
+        return sum("(page)" in client["name"] for client in tab.status.get("clients", ()))
+
     with ui.tab() as tab:
         # Each is answered with far more than it is itself, and nothing of it is read.
-        with socket.create_connection(("127.0.0.1", ui.port)) as link:
-            link.sendall(handshakes(ui.port)[0] + frame(json.dumps({"session": ui.secret}).encode()))
-            with suppress(OSError):
-                for number in range(200):
-                    asked = [frame(b'{"id": 1, "method": "model"}')] * 20 + [frame(b'{"beat": 1}')]
-                    link.settimeout(0.05)
-                    link.sendall(b"".join(asked))
-                    if number > 20 and len(tab.status.get("clients", ())) == 2:
-                        break  # it has left
-                    time.sleep(0.05)
-            tab.until(lambda: len(tab.status["clients"]) == 2, "the end of the one that does not take")
+        asked = frame(b'{"id": 1, "method": "model"}') * 20 + frame(b'{"beat": 1}')
+        with socket.create_connection(("127.0.0.1", ui.port)) as link, suppress(OSError):
+            link.settimeout(10)
+            link.sendall(handshakes(ui.port)[0])
+            assert link.recv(4096).startswith(b"HTTP/1.1 101")
+            link.sendall(frame(json.dumps({"session": ui.secret}).encode()))
+            tab.until(lambda: pages() == 2)
+            until = time.monotonic() + 20
+            while pages() == 2 and time.monotonic() < until:
+                link.sendall(asked)
+                time.sleep(0.05)
+            tab.until(lambda: pages() == 1, "the end of the one that does not take")
         assert tab.closed is None
         cycle = tab.columns().index("cycle")
         numbers = [values[cycle] for _, values in tab.records]
