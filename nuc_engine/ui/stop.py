@@ -27,8 +27,15 @@ class TorqueOffPath:
 
     def __init__(self, address: str, *, name: str, keys: Keys | None = None) -> None:
         self._address, self._name, self._keys = address, name, keys
-        self._folder = Path(address.removeprefix("ipc://")).parent if address.startswith("ipc://") else None
+        self._place = Path(address.removeprefix("ipc://")).parent if address.startswith("ipc://") else None
+        self._here = False
         self._probing: Client | None = None
+
+    @property
+    def _folder(self) -> Path | None:
+        """The folder of a daemon on this machine, None for one elsewhere: a socket that was forwarded is alone."""
+        self._here = self._here or (self._place is not None and has_off(self._place))
+        return self._place if self._here else None
 
     @property
     def path(self) -> Literal["socket", "channel"]:
@@ -38,7 +45,8 @@ class TorqueOffPath:
     def probe(self) -> dict[str, Any]:
         """Say how long the way there and back takes, in ms, or why it can not be gone. Changes nothing."""
         begun_s = monotonic()
-        why = self._probe_socket(self._folder) if self._folder is not None else self._probe_channel()
+        folder = self._folder
+        why = self._probe_channel() if folder is None else self._probe_socket(folder)
         if why:
             return {"ready_ms": None, "why": why, "path": self.path}
         return {"ready_ms": round(1e3 * (monotonic() - begun_s), 2), "path": self.path}
@@ -48,8 +56,9 @@ class TorqueOffPath:
         begun_s = monotonic()
         why = f"{why[:LONGEST_WHY] or 'torque off'} ({self._name})"
         try:
-            if self._folder is not None and has_off(self._folder):
-                answer = take_torque_off_in([self._folder], why)[self._folder]
+            folder = self._folder
+            if folder is not None and has_off(folder):
+                answer = take_torque_off_in([folder], why)[folder]
             else:
                 answer = take_torque_off(self._address, name=self._name, why=why, keys=self._keys)
         except ClientError as error:

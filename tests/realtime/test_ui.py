@@ -214,6 +214,28 @@ def test_a_tab_that_does_not_take_is_ended_and_others_notice_nothing(bench, ui):
     assert tab.missed == 0
 
 
+def test_a_daemon_elsewhere_is_watched_by_its_telemetry_and_stopped_over_its_channel(bench, tmp_path_factory):
+    leg, served = bench
+    ui = Ui(tmp_path_factory.mktemp("elsewhere"), "--address", served.command)
+    try:
+        ui.begin()
+        with ui.tab() as tab, ui.button() as button:
+            assert not tab.welcome["every_cycle"]
+            tab.ask("take_control")
+            bout = tab.insist("run")["bout"]
+            tab.until(lambda: len(tab.of_bout(bout)) > 50, "records")
+            records = tab.of_bout(bout)
+            assert all(b["cycle"] > a["cycle"] for a, b in pairwise(records[5:]))
+            assert {"FT_angle", "Femur-Tibia.state", "Tibia_Flexor.activation"} <= records[-1].keys()
+            assert button.ready()["path"] == "channel"
+            at = time.monotonic_ns()
+            assert button.press()["off"]["unconfirmed"] == []
+            assert_limp_within(leg, at, 1000 * MS)
+    finally:
+        ui.end()
+    assert "Traceback" not in ui.said(), ui.said()
+
+
 def test_strangers_get_nothing(ui):
     def raw(request: bytes) -> bytes:
         with socket.create_connection(("127.0.0.1", ui.port), timeout=10) as link:
