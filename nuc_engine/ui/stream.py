@@ -33,8 +33,8 @@ class StreamField(NamedTuple):
 
 
 def fields_of(model: Mapping[str, Any]) -> list[StreamField]:
-    """Return the columns of a model, as the channel explains it, in the order of the file of cycles."""
-    joints: Sequence[Mapping[str, Any]] = model.get("joints", ())
+    """Return the columns of a model, as the channel explains it."""
+    joints = [joint for joint in model.get("joints", ()) if not joint.get("endpoint")]
     motors = [joint["motor"]["name"] for joint in joints if joint.get("motor")]
     muscles = [muscle["name"] for joint in joints for muscle in joint.get("muscles", ())]
     parts = [("position_raw", "tick"), ("current_raw", "count"), ("status", "1: answered"), ("sent_raw", "tick")]
