@@ -77,6 +77,7 @@ async def _serve(wanted: WorkbenchOptions, access: PageAccess, listening: socket
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
             workbench.stop = TorqueOffPath(wanted.address, name=wanted.author, keys=wanted.keys)
+            stack.callback(workbench.stop.close)
             bridge.start()
             stack.push_async_callback(bridge.close)
             if wanted.stop_without_tab_s is not None:

@@ -6,8 +6,8 @@ Nothing here waits for anything else the page does, and no role but watch is nee
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
@@ -18,6 +18,9 @@ from nuc_engine.client.offpath import has_off, probe_off_in, take_torque_off_in
 
 PROBE_S = 0.4
 """How long the daemon has to say that it would hear torque off."""
+
+FRESH_S = 0.3
+"""How old an answer on the channel may be to be told again."""
 
 LONGEST_WHY = 120
 
@@ -30,6 +33,8 @@ class TorqueOffPath:
         self._place = Path(address.removeprefix("ipc://")).parent if address.startswith("ipc://") else None
         self._here = False
         self._probing: Client | None = None
+        self._turn = threading.Lock()
+        self._asked_s, self._why = -FRESH_S, ""
 
     @property
     def _folder(self) -> Path | None:
@@ -68,15 +73,24 @@ class TorqueOffPath:
         return {"off": _told(answer, 1e3 * (monotonic() - begun_s))}
 
     def close(self) -> None:
-        """Let go of what a probe needs; no probe may be under way."""
+        """Let go of what a probe needs; no probe of another thread may be under way."""
         if self._probing is not None:
             self._probing.close()
+            self._probing = None
 
     def _probe_socket(self, folder: Path) -> str:
         answer = probe_off_in(folder, PROBE_S)
         return answer if isinstance(answer, str) else ""
 
     def _probe_channel(self) -> str:
+        # One connection for all buttons: what one has just heard, the others need not ask.
+        with self._turn:
+            if monotonic() - self._asked_s >= FRESH_S:
+                self._why = self._ask_status()
+                self._asked_s = monotonic()
+            return self._why
+
+    def _ask_status(self) -> str:
         try:
             if self._probing is None:
                 self._probing = Client(
@@ -84,10 +98,7 @@ class TorqueOffPath:
                 )
             self._probing.status()
         except ClientError as error:
-            if self._probing is not None:
-                with suppress(ClientError):
-                    self._probing.close()
-                self._probing = None
+            self.close()
             return str(error)
         return ""
 
