@@ -8,13 +8,13 @@ OUT ?= data/experiment_a
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
-	@echo "make ui      the workbench in the browser, beside an emulated cockroach leg"
 	@echo "make experiments  every experiment of the dissertation, 20 repetitions each, with evidence and figures (18 min on two cores), into docs/experiments/"
+	@echo "make ui      the workbench in the browser, beside a daemon with an emulated cockroach leg"
 	@echo "make test    all tests: test-fast on the virtual clock, then test-realtime, which kills real processes"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
 	@echo "make bench   speed table into benchmarks/"
 	@echo "make bench-daemon  the daemon in real time beside what the machine can do (15 min), table into benchmarks/"
-	@echo "make nightly every configuration over 20 judging seeds, a million inputs into every decoder, a million late lines, every kind of bout and a"
+	@echo "make nightly every configuration over 20 judging seeds, a million inputs into every decoder, 100,000 at the page's server, a million late lines, every kind of bout and a"
 	@echo "             hundred mutants verified, wire efficiency of all servos, a browser with a hostile page, floods, 900 terminals held up, 500 random deaths of the daemon's processes and"
 	@echo "             20 of each kind, the daemon for 60 min under load; tables into benchmarks/, docs/fuzz.md, docs/faults.md"
 	@echo "make clean   remove .venv and caches (never data/)"
@@ -86,6 +86,7 @@ nightly: $(VENV)/.test
 	$(BIN)/python -m pytest -rs tests/realtime/test_browser.py tests/realtime/test_ui_browser.py
 	$(BIN)/python -m benchmarks.stepping
 	$(BIN)/python -m benchmarks.fuzz
+	$(BIN)/python -m benchmarks.webfuzz
 	$(BIN)/python -m benchmarks.late
 	$(BIN)/python -m benchmarks.verify
 	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup off wire deaths held edits cycles floods

@@ -41,6 +41,7 @@ def throw(port: int, secret: str, inputs: int, seed: int) -> int:
     first = frame(json.dumps({"session": secret}).encode())
     taken = 0
     for number in range(inputs):
+        opening = b""
         match number % 3:
             case 0:
                 data = mutated(http[int(some.integers(len(http)))], some)
@@ -48,8 +49,8 @@ def throw(port: int, secret: str, inputs: int, seed: int) -> int:
                 data = mutated(opened[int(some.integers(len(opened)))], some)
             case _:
                 opening = opened[int(some.integers(len(opened)))]
-                data = opening + (first if some.random() < 0.5 else b"") + mutated(sockets[int(some.integers(4))], some)
-        taken += _thrown(port, data)
+                data = (first if some.random() < 0.5 else b"") + mutated(sockets[int(some.integers(4))], some)
+        taken += _thrown(port, data, opening)
     return taken
 
 
@@ -75,9 +76,12 @@ def mutated(data: bytes, some: np.random.Generator) -> bytes:
     return bytes(changed)
 
 
-def _thrown(port: int, data: bytes) -> bool:
+def _thrown(port: int, data: bytes, opening: bytes) -> bool:
     # A connection that is ended says that it has heard enough.
     with socket.create_connection(("127.0.0.1", port), timeout=10) as link, suppress(ConnectionError, TimeoutError):
+        if opening:
+            link.sendall(opening)
+            link.recv(4096)  # what comes before a WebSocket is open is not heard
         link.sendall(data)
         link.settimeout(_ANSWER_S)
         while link.recv(65_536):

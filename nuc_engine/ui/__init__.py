@@ -12,6 +12,7 @@ reading       what is read of data directories, in a process of its own
 scene         what stands around an emulated leg
 server        the web application: headers, static files, sessions, WebSockets
 stop          the red button's own way to the daemon, and whether it would be heard
+stream        records of a daemon elsewhere, from its telemetry
 tab           one tab of a browser: a client of the daemon by itself
 unwatched     ends a bout that nobody watches, where that was asked for
 """

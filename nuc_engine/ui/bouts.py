@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 import msgspec
 from msgspec import Struct
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -35,6 +36,15 @@ MOST_WAITING = 24
 _MOST_FILES = 2000
 _LONGEST_QUERY = 200
 _VIEWS = frozenset({"side", "front", "top", "3d"})
+
+
+class _Anything(PathConvertor):
+    """The rest of a path, line ends in it too, which names of folders may have."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("anything", _Anything())
 
 
 class MovieRequest(Struct, forbid_unknown_fields=True):
@@ -99,7 +109,7 @@ class BoutPages:
         """Return what is served."""
         return [
             Route("/api/bouts", self._list, methods=["GET"]),
-            Route("/api/bouts/{rest:path}", self._bout, methods=["GET", "POST"]),
+            Route("/api/bouts/{rest:anything}", self._bout, methods=["GET", "POST"]),
             Route("/api/jobs/{id}", self._job, methods=["GET", "DELETE"]),
             Route("/api/jobs/{id}/file", self._job_file, methods=["GET"]),
         ]

@@ -14,6 +14,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from time import monotonic, time
@@ -22,10 +23,12 @@ from typing import Any, Protocol
 import msgspec
 
 from nuc_engine.client import Client, ClientError, Keys
+from nuc_engine.client.offpath import has_off
 from nuc_engine.machine.locations import NotFound, find_configuration
 from nuc_engine.machine.rundir import CYCLES
 from nuc_engine.ui.cycles import CycleFollower, Records
 from nuc_engine.ui.scene import scene_of
+from nuc_engine.ui.stream import TelemetryStream
 
 STATUS_S = 0.2
 """How often the daemon is asked how it is."""
@@ -63,7 +66,8 @@ class DaemonBridge:
         self.status: dict[str, Any] = {}
         self.layout = 0
         self.columns: list[dict[str, str]] = []
-        self.every_cycle = address.startswith("ipc://")
+        # A socket that was forwarded from elsewhere has no others beside it.
+        self.every_cycle = address.startswith("ipc://") and (has_off(self.folder) or not self.folder.exists())
         self._model: dict[str, Any] | None = None
         self._configuration = ""
         self._plant: dict[str, float] | None = None
@@ -75,6 +79,7 @@ class DaemonBridge:
         self._thread = threading.Thread(target=self._watch, name="nuc-ui watch", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pump: asyncio.Task[None] | None = None
+        self._stream: TelemetryStream | None = None
 
     def start(self) -> None:
         """Begin to watch."""
@@ -92,6 +97,8 @@ class DaemonBridge:
             with suppress(asyncio.CancelledError):
                 await self._pump
         await asyncio.to_thread(self._thread.join)
+        if self._stream is not None:
+            await asyncio.to_thread(self._stream.close)
 
     @property
     def folder(self) -> Path:
@@ -209,7 +216,22 @@ class DaemonBridge:
             return
         model = client.model() if configuration else None
         self._model_of = layout
+        if not self.every_cycle:
+            self._open_stream(model)
         self._call(self._heard_model, configuration, model, self._scene(configuration, model, status))
+
+    def _open_stream(self, model: dict[str, Any] | None) -> None:
+        """Listen to the telemetry of another model."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+        if model is None or self._ended.is_set():
+            return
+        make = partial(Client, self.address, name=self.name, role="watch", keys=self.keys)
+        self._stream = TelemetryStream(make, model, lambda: self.status, partial(self._call, self._pass_on))
+        columns = [{"name": name, "unit": unit} for name, unit in self._stream.columns]
+        self._model_of = self.layout + 1
+        self._call(self._new_layout, columns)
 
     def _scene(
         self, configuration: str, model: dict[str, Any] | None, status: dict[str, Any]

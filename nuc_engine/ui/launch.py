@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import logging
 import os
 import re
 import signal
@@ -76,6 +77,7 @@ async def _serve(wanted: WorkbenchOptions, access: PageAccess, listening: socket
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
             workbench.stop = TorqueOffPath(wanted.address, name=wanted.author, keys=wanted.keys)
+            stack.callback(workbench.stop.close)
             bridge.start()
             stack.push_async_callback(bridge.close)
             if wanted.stop_without_tab_s is not None:
@@ -84,7 +86,13 @@ async def _serve(wanted: WorkbenchOptions, access: PageAccess, listening: socket
         await uvicorn.Server(_config(workbench)).serve(sockets=[listening])
 
 
+def _worth_telling(record: logging.LogRecord) -> bool:
+    """Say whether something is wrong here, and not with what a stranger has sent."""
+    return not record.getMessage().startswith("Invalid UTF-8")
+
+
 def _config(workbench: Workbench) -> uvicorn.Config:
+    logging.getLogger("uvicorn.error").addFilter(_worth_telling)
     return uvicorn.Config(
         workbench.app(),
         http="h11",
@@ -93,7 +101,8 @@ def _config(workbench: Workbench) -> uvicorn.Config:
         ws_per_message_deflate=False,
         ws_ping_interval=None,  # the page's own heartbeat says more
         lifespan="off",
-        log_level="warning",
+        log_config=None,
+        log_level=logging.ERROR,
         access_log=False,
         server_header=False,
         proxy_headers=False,

@@ -149,11 +149,9 @@ class Workbench:
         self.tabs += 1
         outbox = Outbox()
         bridge, client = self.bridge, self._client()
-        tab = BrowserTab(_Text(socket), outbox, client)
+        tab = BrowserTab(_Text(socket), outbox, client, lambda: encode("welcome", **self._welcome(client)))
         try:
-            if client is not None:
-                await client.greet()
-            outbox.put(encode("welcome", **self._welcome(client)))
+            await tab.greet()
             if bridge is not None:
                 bridge.join(tab)
             await tab.run()

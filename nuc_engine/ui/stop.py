@@ -6,8 +6,8 @@ Nothing here waits for anything else the page does, and no role but watch is nee
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
@@ -19,6 +19,9 @@ from nuc_engine.client.offpath import has_off, probe_off_in, take_torque_off_in
 PROBE_S = 0.4
 """How long the daemon has to say that it would hear torque off."""
 
+FRESH_S = 0.3
+"""How old an answer on the channel may be to be told again."""
+
 LONGEST_WHY = 120
 
 
@@ -27,8 +30,17 @@ class TorqueOffPath:
 
     def __init__(self, address: str, *, name: str, keys: Keys | None = None) -> None:
         self._address, self._name, self._keys = address, name, keys
-        self._folder = Path(address.removeprefix("ipc://")).parent if address.startswith("ipc://") else None
+        self._place = Path(address.removeprefix("ipc://")).parent if address.startswith("ipc://") else None
+        self._here = False
         self._probing: Client | None = None
+        self._turn = threading.Lock()
+        self._asked_s, self._why = -FRESH_S, ""
+
+    @property
+    def _folder(self) -> Path | None:
+        """The folder of a daemon on this machine, None for one elsewhere: a socket that was forwarded is alone."""
+        self._here = self._here or (self._place is not None and has_off(self._place))
+        return self._place if self._here else None
 
     @property
     def path(self) -> Literal["socket", "channel"]:
@@ -38,7 +50,8 @@ class TorqueOffPath:
     def probe(self) -> dict[str, Any]:
         """Say how long the way there and back takes, in ms, or why it can not be gone. Changes nothing."""
         begun_s = monotonic()
-        why = self._probe_socket(self._folder) if self._folder is not None else self._probe_channel()
+        folder = self._folder
+        why = self._probe_channel() if folder is None else self._probe_socket(folder)
         if why:
             return {"ready_ms": None, "why": why, "path": self.path}
         return {"ready_ms": round(1e3 * (monotonic() - begun_s), 2), "path": self.path}
@@ -48,8 +61,9 @@ class TorqueOffPath:
         begun_s = monotonic()
         why = f"{why[:LONGEST_WHY] or 'torque off'} ({self._name})"
         try:
-            if self._folder is not None and has_off(self._folder):
-                answer = take_torque_off_in([self._folder], why)[self._folder]
+            folder = self._folder
+            if folder is not None and has_off(folder):
+                answer = take_torque_off_in([folder], why)[folder]
             else:
                 answer = take_torque_off(self._address, name=self._name, why=why, keys=self._keys)
         except ClientError as error:
@@ -59,15 +73,24 @@ class TorqueOffPath:
         return {"off": _told(answer, 1e3 * (monotonic() - begun_s))}
 
     def close(self) -> None:
-        """Let go of what a probe needs; no probe may be under way."""
+        """Let go of what a probe needs; no probe of another thread may be under way."""
         if self._probing is not None:
             self._probing.close()
+            self._probing = None
 
     def _probe_socket(self, folder: Path) -> str:
         answer = probe_off_in(folder, PROBE_S)
         return answer if isinstance(answer, str) else ""
 
     def _probe_channel(self) -> str:
+        # One connection for all buttons: what one has just heard, the others need not ask.
+        with self._turn:
+            if monotonic() - self._asked_s >= FRESH_S:
+                self._why = self._ask_status()
+                self._asked_s = monotonic()
+            return self._why
+
+    def _ask_status(self) -> str:
         try:
             if self._probing is None:
                 self._probing = Client(
@@ -75,10 +98,7 @@ class TorqueOffPath:
                 )
             self._probing.status()
         except ClientError as error:
-            if self._probing is not None:
-                with suppress(ClientError):
-                    self._probing.close()
-                self._probing = None
+            self.close()
             return str(error)
         return ""
 

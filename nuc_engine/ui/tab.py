@@ -192,16 +192,25 @@ class TabClient:
 
 
 class BrowserTab:
-    """What goes on on one WebSocket, once its session is known."""
+    """What goes on on one WebSocket, once its session is known. `welcome` is what the page is told of itself."""
 
-    def __init__(self, socket: AcceptedSocket, outbox: Outbox, client: TabClient | None) -> None:
-        self._socket, self._outbox, self._client = socket, outbox, client
+    def __init__(
+        self, socket: AcceptedSocket, outbox: Outbox, client: TabClient | None, welcome: Callable[[], Message]
+    ) -> None:
+        self._socket, self._outbox, self._client, self._welcome = socket, outbox, client, welcome
+        self._name = ""
         self._heard_s = monotonic()
         self._asked: set[asyncio.Task[None]] = set()
 
     def put(self, message: Message, records: int = 0) -> None:
         """Take a message for the page."""
         self._outbox.put(message, records)
+
+    async def greet(self) -> None:
+        """Say hello to the daemon, and to the page as whom it is known there."""
+        if self._client is not None:
+            await self._client.greet()
+        self._introduce()
 
     def control(self, holder: str, asked_s: float) -> None:
         """Hear who has control."""
@@ -261,6 +270,12 @@ class BrowserTab:
                 return GONE
             if self._client is not None:
                 self._client.keep()
+                if self._client.name != self._name:  # a daemon that came back knows it by another
+                    self._introduce()
+
+    def _introduce(self) -> None:
+        self._name = "" if self._client is None else self._client.name
+        self._outbox.put(self._welcome())
 
     async def _answer(self, number: int | str | None, method: str, params: dict[str, Any]) -> None:
         try:

@@ -190,24 +190,50 @@ def test_a_service_that_is_killed_costs_no_record(bench, ui):
 
 
 def test_a_tab_that_does_not_take_is_ended_and_others_notice_nothing(bench, ui):
+    def pages() -> int:
+        return sum("(page)" in client["name"] for client in tab.status.get("clients", ()))
+
     with ui.tab() as tab:
         # Each is answered with far more than it is itself, and nothing of it is read.
-        with socket.create_connection(("127.0.0.1", ui.port)) as link:
-            link.sendall(handshakes(ui.port)[0] + frame(json.dumps({"session": ui.secret}).encode()))
-            with suppress(OSError):
-                for number in range(200):
-                    asked = [frame(b'{"id": 1, "method": "model"}')] * 20 + [frame(b'{"beat": 1}')]
-                    link.settimeout(0.05)
-                    link.sendall(b"".join(asked))
-                    if number > 20 and len(tab.status.get("clients", ())) == 2:
-                        break  # it has left
-                    time.sleep(0.05)
-            tab.until(lambda: len(tab.status["clients"]) == 2, "the end of the one that does not take")
+        asked = frame(b'{"id": 1, "method": "model"}') * 20 + frame(b'{"beat": 1}')
+        with socket.create_connection(("127.0.0.1", ui.port)) as link, suppress(OSError):
+            link.settimeout(10)
+            link.sendall(handshakes(ui.port)[0])
+            assert link.recv(4096).startswith(b"HTTP/1.1 101")
+            link.sendall(frame(json.dumps({"session": ui.secret}).encode()))
+            tab.until(lambda: pages() == 2)
+            until = time.monotonic() + 20
+            while pages() == 2 and time.monotonic() < until:
+                link.sendall(asked)
+                time.sleep(0.05)
+            tab.until(lambda: pages() == 1, "the end of the one that does not take")
         assert tab.closed is None
         cycle = tab.columns().index("cycle")
         numbers = [values[cycle] for _, values in tab.records]
         assert all(b - a == 1 for a, b in pairwise(numbers))
     assert tab.missed == 0
+
+
+def test_a_daemon_elsewhere_is_watched_by_its_telemetry_and_stopped_over_its_channel(bench, tmp_path_factory):
+    leg, served = bench
+    ui = Ui(tmp_path_factory.mktemp("elsewhere"), "--address", served.command)
+    try:
+        ui.begin()
+        with ui.tab() as tab, ui.button() as button:
+            assert not tab.welcome["every_cycle"]
+            tab.ask("take_control")
+            bout = tab.insist("run")["bout"]
+            tab.until(lambda: len(tab.of_bout(bout)) > 50, "records")
+            records = tab.of_bout(bout)
+            assert all(b["cycle"] > a["cycle"] for a, b in pairwise(records[5:]))
+            assert {"FT_angle", "Femur-Tibia.state", "Tibia_Flexor.activation"} <= records[-1].keys()
+            assert button.ready()["path"] == "channel"
+            at = time.monotonic_ns()
+            assert button.press()["off"]["unconfirmed"] == []
+            assert_limp_within(leg, at, 1000 * MS)
+    finally:
+        ui.end()
+    assert "Traceback" not in ui.said(), ui.said()
 
 
 def test_strangers_get_nothing(ui):
