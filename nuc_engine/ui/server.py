@@ -231,7 +231,10 @@ async def _probe(
         told = {"ready_ms": None, "why": "there is no daemon here", "path": None}
         if line is not None:
             told = await asyncio.get_running_loop().run_in_executor(thread, line.probe)
-        await send({**told, "unix_s": time()})
+        try:
+            await send({**told, "unix_s": time()})
+        except (WebSocketDisconnect, OSError):
+            return
         due_s = max(due_s + PROBE_EVERY_S, monotonic())
         await asyncio.sleep(due_s - monotonic())
 
@@ -292,7 +295,9 @@ class RequestGuard:
         if websocket:
             if why:
                 return await send({"type": "websocket.close", "code": 1008})
-            return await self._app(scope, receive, send)
+            with suppress(WebSocketDisconnect):  # who goes while it is spoken to
+                return await self._app(scope, receive, send)
+            return None
         api = path.startswith("/api/")
         host = next((value.decode("latin-1") for key, value in headers if key == b"host"), "")
 

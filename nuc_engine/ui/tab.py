@@ -297,7 +297,7 @@ def error_of(error: ClientError) -> dict[str, str]:
 
 async def _close(socket: AcceptedSocket, code: int) -> None:
     # A tab that takes nothing does not take this either.
-    with suppress(TimeoutError, RuntimeError, OSError):
+    with suppress(TimeoutError, RuntimeError, OSError, WebSocketDisconnect):
         async with asyncio.timeout(_LAST_WORDS_S):
             await socket.close(code)
 

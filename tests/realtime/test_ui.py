@@ -8,7 +8,7 @@ import signal
 import socket
 import stat
 import time  # noqa: TID251  real processes live on the real clock
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -234,6 +234,25 @@ def test_a_daemon_elsewhere_is_watched_by_its_telemetry_and_stopped_over_its_cha
     finally:
         ui.end()
     assert "Traceback" not in ui.said(), ui.said()
+
+
+def test_eight_tabs_miss_nothing_and_what_they_see_is_young(bench, ui, stalls):
+    _, served = bench
+
+    def trial():
+        served.run_bout()
+        with ExitStack() as stack:
+            tabs = [stack.enter_context(ui.tab()) for _ in range(8)]
+            time.sleep(3)
+        for tab in tabs:
+            cycle = tab.columns().index("cycle")
+            assert all(b[1][cycle] - a[1][cycle] == 1 for a, b in pairwise(tab.records))
+            assert tab.missed == 0
+        ages_s = sorted(came - whole for tab in tabs for came, whole in tab.arrived)
+        assert ages_s[len(ages_s) // 2] < 0.010
+        assert ages_s[len(ages_s) * 95 // 100] < 0.030
+
+    repeat_disturbed(stalls, trial)
 
 
 def test_strangers_get_nothing(ui):
