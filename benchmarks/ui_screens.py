@@ -61,14 +61,15 @@ def tour(watched: Watched) -> Iterator[str]:
     yield "bout"
 
 
-def keep_running(watched: Watched) -> None:
-    """Begin again, where a busy machine has ended the bout."""
+def keep_running(watched: Watched) -> bool:
+    """Begin again, where a busy machine has ended the bout; say whether that was so."""
     if watched.page.evaluate("nuc.live.status.mode") == "RUNNING":
-        return
+        return False
     for method in ("arm", "run"):
         watched.page.evaluate("method => nuc.live.ask(method)", method)
     watched.until(RUNS)
     watched.page.wait_for_timeout(STEPS_MS)
+    return True
 
 
 def take(watched: Watched, path: Path) -> None:
@@ -101,8 +102,9 @@ def make(out: Path, *, everything: bool) -> None:
             begin(watched)
             watched.page.wait_for_timeout(STEPS_MS)
             for name in tour(watched):
-                keep_running(watched)
                 take(watched, out / f"{name}.png")
+                while keep_running(watched):
+                    take(watched, out / f"{name}.png")
             token = "nuc.api.json('token', {method: 'POST'}).then((told) => told.token)"
             looks = [(scheme, size) for scheme in ("light", "dark") for size in (WIDE, NARROW)]
             for scheme, (width, height) in looks if everything else []:
