@@ -222,11 +222,11 @@ told([
 def test_times_and_numbers_are_written_for_people():
     code = """
 import { bytes, clock, number } from "{web}/format.js";
-told([clock(1.239), clock(59.999, 1), clock(60), clock(119.96), clock(3725), clock(-3.5, 1), clock(null), clock(NaN),
+told([clock(1.239), clock(59.94, 1), clock(59.96, 1), clock(119.999), clock(3725, 0), clock(-3.5, 1), clock(null), clock(NaN),
       number(-0.0001, 2), number(-1.25, 1), number(undefined), bytes(999), bytes(1500), bytes(2.5e6)]);
 """
     assert run(code) == [
-        *("1.24 s", "60.0 s", "1:00.0", "1:59.9", "1:02:05", "\u22123.5 s", "\u2013", "\u2013"),
+        *("1.24 s", "59.9 s", "1:00.0", "2:00.00", "1:02:05", "\u22123.5 s", "\u2013", "\u2013"),
         *("0.00", "\u22121.3", "\u2013", "999 B", "1.5 kB", "2.5 MB"),
     ]
 

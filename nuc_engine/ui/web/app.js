@@ -175,7 +175,8 @@ class App {
     setAttribute(id("is-mode"), "data-mode", status?.mode ?? null);
     const bout = status?.bout ?? 0;
     setText(id("is-bout"), bout ? String(bout) : "none");
-    setText(id("is-time"), clock(this.engineTime(), 1));
+    const time = this.engineTime();
+    setText(id("is-time"), clock(time, time !== null && time > 3600 ? 0 : 1));
     setText(id("is-torque"), status ? (status.torque ? "on" : "off") : "–");
     setAttribute(id("is-torque"), "data-on", status?.torque ? "yes" : "no");
     const lost = Object.values(status?.losses ?? {}).reduce((sum, count) => sum + count, 0);

@@ -23,20 +23,21 @@ export function digitsFor(span) {
 }
 
 /**
- * Return a time in seconds as a clock shows it: 12.34 s, 3:02.1, 2:03:04.
+ * Return a time in seconds as a clock shows it, with so many decimals: 12.34 s, 3:02.10, 2:03:04.00.
  * @param {number | null | undefined} seconds
  * @param {number} [digits]
  */
 export function clock(seconds, digits = 2) {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
   const sign = seconds < 0 ? MINUS : "";
-  const all = Math.abs(seconds);
-  if (all < 60) return `${sign}${all.toFixed(digits)} s`;
-  const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
-  const tenths = Math.floor(all * 10);
-  if (all < 3600) return `${sign}${Math.floor(tenths / 600)}:${((tenths % 600) / 10).toFixed(1).padStart(4, "0")}`;
-  const whole = Math.floor(all);
-  return `${sign}${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
+  const scale = 10 ** digits;
+  // Rounded first, so that there is no 1:60.
+  const all = Math.round(Math.abs(seconds) * scale);
+  if (all < 60 * scale) return `${sign}${(all / scale).toFixed(digits)} s`;
+  const minutes = Math.floor(all / (60 * scale));
+  const rest = ((all % (60 * scale)) / scale).toFixed(digits).padStart(digits ? digits + 3 : 2, "0");
+  if (minutes < 60) return `${sign}${minutes}:${rest}`;
+  return `${sign}${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
 }
 
 /**
