@@ -222,7 +222,8 @@ told([
 def test_times_and_numbers_are_written_for_people():
     code = """
 import { bytes, clock, number } from "{web}/format.js";
-told([clock(1.239), clock(59.94, 1), clock(59.96, 1), clock(119.999), clock(3725, 0), clock(-3.5, 1), clock(null), clock(NaN),
+const hour = clock(3725, 0);
+told([clock(1.239), clock(59.94, 1), clock(59.96, 1), clock(119.999), hour, clock(-3.5, 1), clock(null), clock(NaN),
       number(-0.0001, 2), number(-1.25, 1), number(undefined), bytes(999), bytes(1500), bytes(2.5e6)]);
 """
     assert run(code) == [
