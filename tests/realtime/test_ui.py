@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import stat
+import threading
 import time  # noqa: TID251  real processes live on the real clock
 from contextlib import ExitStack, suppress
 from itertools import groupby, pairwise
@@ -17,6 +18,7 @@ import pytest
 pytest.importorskip("websockets", reason="the extra ui is not installed")
 
 from benchmarks.webfuzz import frame, handshakes, throw
+from nuc_engine import BoutSpec, run_bout
 from nuc_engine.analysis.load import load_bout
 from tests.realtime.daemon import MS, assert_limp_within, wait_for
 from tests.realtime.page import Ui
@@ -335,6 +337,29 @@ def test_with_an_emulated_leg_it_starts_a_daemon_and_ends_it(tmp_path):
         assert ui.end() == 0
     assert not any(alive(pid) for pid in daemon)
     assert not ui.page.exists()
+    assert "Traceback" not in ui.said(), ui.said()
+
+
+def test_it_ends_at_once_whatever_it_is_at(tmp_path):
+    pytest.importorskip("matplotlib")
+    run_bout(BoutSpec(config="lin_roach", script="itf", duration_s=20, out=tmp_path / "data" / "bout"))
+    ui = Ui(tmp_path, "--bouts", str(tmp_path / "data"))
+    ui.begin()
+    answers = []
+    asking = [
+        threading.Thread(target=lambda path=path: answers.append(ui.http("GET", f"/api/bouts/bout/{path}")[0]))
+        for path in ("thumbnail.png", "figures/summary_sensors.png", "records")
+    ]
+    for thread in asking:
+        thread.start()
+    assert ui.told("/api/bouts/bout/movie", "POST", b"{}")["state"] == "waiting"
+    time.sleep(0.7)
+    at = time.monotonic()
+    assert ui.end() == 0
+    assert time.monotonic() - at < 10.0
+    for thread in asking:
+        thread.join()
+    assert set(answers) <= {200, 422}
     assert "Traceback" not in ui.said(), ui.said()
 
 
