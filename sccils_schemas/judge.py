@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sccils_schemas.lines import ElementLine
 from sccils_schemas.xmlread import GRAMMAR_OF_ROOT, Node, SourceText
-
-if TYPE_CHECKING:
-    from lxml import etree  # type: ignore[attr-defined]
 
 SchemaFault = tuple[int, str]
 """A line, and what lxml has against the document there."""
@@ -18,9 +15,7 @@ SchemaFault = tuple[int, str]
 
 def judge(source: SourceText) -> Node | SchemaFault:
     """Return the root element of a document that its grammar allows, or the first fault that is found in another."""
-    # Where no document is read it is not loaded.
-    from lxml import etree  # type: ignore[attr-defined]
-
+    etree = _lxml()
     parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False)
     try:
         root = etree.fromstring(source.text.encode(), parser)
@@ -35,11 +30,16 @@ def judge(source: SourceText) -> Node | SchemaFault:
     return _Copy(source).of(root)
 
 
-@functools.cache
-def _grammar(name: str) -> etree.RelaxNG:
+def _lxml() -> Any:
+    """Return lxml's etree, which has no types of its own; where no document is read it is not loaded."""
     from lxml import etree  # type: ignore[attr-defined]
 
-    return etree.RelaxNG(file=str(Path(__file__).with_name("rng") / f"{name}.rng"))
+    return etree  # pyright: ignore[reportUnknownVariableType]
+
+
+@functools.cache
+def _grammar(name: str) -> Any:
+    return _lxml().RelaxNG(file=str(Path(__file__).with_name("rng") / f"{name}.rng"))
 
 
 class _Copy:
@@ -50,7 +50,7 @@ class _Copy:
         self._starts = source.starts()
         self._number = -1
 
-    def of(self, element: etree._Element) -> Node:
+    def of(self, element: Any) -> Node:
         # lxml knows the line a start tag ends on.
         line: int = element.sourceline
         self._number += 1

@@ -51,7 +51,7 @@ class ValueKind:
 
 def kind(read: Callable[[Given], Any], write: Callable[[Any], str] = str, stand_in: object = None) -> ValueKind:
     """Return a kind whose stand-in is always the same."""
-    return ValueKind(read, write, lambda *_: stand_in)
+    return ValueKind(read, write, lambda _reader, _node: stand_in)
 
 
 def words(literal: object, stand_in: str = "", of: Callable[[str], Any] = str) -> ValueKind:

@@ -17,8 +17,8 @@ from typing import Final, Protocol, runtime_checkable
 
 from drivers.errors import BusUrlError
 from drivers.port import wire_ns
+from drivers.units import NS_PER_S
 
-NS: Final = 1_000_000_000
 FTDI_PACKET_BYTES: Final = 62
 """An FTDI adapter hands over as many bytes at once without waiting for its timer."""
 
@@ -166,12 +166,12 @@ class Budget:
     @property
     def rate_hz(self) -> float:
         """Cycles per second."""
-        return NS / self.cycle_ns
+        return NS_PER_S / self.cycle_ns
 
     @property
     def limit_hz(self) -> float:
         """Cycles per second if only the wire took time."""
-        return NS / self.wire_ns
+        return NS_PER_S / self.wire_ns
 
     @property
     def limited_by(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from drivers.units import S_PER_NS
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.plants.events import BaseHeight, Ground, Load, PlantEvent, kind_of, read_event
@@ -14,7 +15,6 @@ from nuc_engine.plants.moving_ground import MovingGround
 from nuc_engine.plants.spec import PlantSpec
 from nuc_engine.recording.inputs import FILE, InputRecordError, read_inputs
 
-NS = 1e-9
 _CM, _MM = 1e-2, 1e-3
 _AWAY_CM, _STEP_S = -1e4, 0.005
 """What is farther below is no ground any more; and in which steps it comes up."""
@@ -48,7 +48,7 @@ def ground_cm(bout: Bout, spec: PlantSpec, events: Sequence[PlantEvent], times_s
     places = [(-math.inf, stage.place_m)]
     for event in events:
         if isinstance(event, Ground | BaseHeight):
-            at_s = event.at_ns * NS + bout.shifted_s
+            at_s = event.at_ns * S_PER_NS + bout.shifted_s
             places += _rise(stage, places[-1][0], at_s)
             foot_m = _foot_m(bout, at_s) - spec.world.foot_radius_mm * _MM
             if isinstance(event, Ground):

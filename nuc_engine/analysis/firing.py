@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from drivers.units import S_PER_NS
 from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.analysis.tracks import BoolArray, FloatArray
@@ -20,8 +21,6 @@ from nuc_engine.model.changes import Changeset
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.values import Values, initial_values, rule_tokens
 from sccils_schemas.rules import And, Inequality, Rule, Variable, parse_tokens
-
-NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def firing_of(bout: Bout, joint: JointInfo) -> Firing:
 def _epochs(bout: Bout, plan: Plan, changesets: Sequence[Changeset]) -> Iterator[tuple[slice, Sequence[Values | None]]]:
     """Yield stretches of state records between changesets, each with the values in force."""
     values = list(initial_values(plan))
-    times = [changeset.time_ns * NS + bout.shifted_s for changeset in changesets]
+    times = [changeset.time_ns * S_PER_NS + bout.shifted_s for changeset in changesets]
     edges = [0, *np.searchsorted(bout.states.t_s, times, side="left").tolist(), len(bout.states)]
     for k, (first, last) in enumerate(pairwise(edges)):
         for write in changesets[k - 1].writes if k else ():

@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from drivers.errors import BusUrlError
+from drivers.units import S_PER_NS
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.log_columns import OLD_JOINTLIST, PLANT_COLUMNS, joints_of, layout_of, model_of, states_of
@@ -24,7 +25,6 @@ from sccils_schemas.model import MODEL_FILES, Model
 
 COLUMNS_FILE, MANIFEST_FILE, PLANT_FILE = "columns.json", "manifest.json", "PlantData.txt"
 LOG_FILES = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt")
-NS = 1e-9
 WHOLE_TO = 2.0**53
 """Up to here a double holds every whole number."""
 
@@ -164,7 +164,7 @@ def _as_described(folder: Path, name: str, needed: Sequence[str], described: lis
 
 
 def _series(log: LoadedLog, start_ns: int) -> Series:
-    return Series((log.time_ns - start_ns).astype(np.float64) * NS, log.values, log.columns, log.units)
+    return Series((log.time_ns - start_ns).astype(np.float64) * S_PER_NS, log.values, log.columns, log.units)
 
 
 def _engine_start_ns(folder: Path, files: Mapping[str, LoadedLog], script: ScriptLog, notes: list[str]) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from drivers.units import S_PER_NS
 from nuc_engine.analysis.criteria import Behaviour
 from nuc_engine.analysis.log_columns import model_of
 from nuc_engine.analysis.scriptlog import read_script_log
@@ -22,8 +23,6 @@ from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.planning import build_plan
 from nuc_engine.model.values import Values, initial_values, rule_tokens
 from sccils_schemas.rules import Inequality, Rule, Variable, parse_tokens
-
-NS = 1e-9
 
 _MOVEMENTS = (("extends", r"(?i)ext"), ("flexes", r"(?i)fle?x"), ("depresses", r"(?i)dep"), ("levates", r"(?i)lev"))
 _UNDER_LOAD: Mapping[tuple[str, str], Behaviour] = {
@@ -75,7 +74,7 @@ def behaviour_windows(plan: Plan, changesets: Sequence[Changeset], end_s: float)
     begins: list[float] = [0.0]
     meant: list[Behaviour | None] = [intended_behaviour(plan, values)]
     for changeset in changesets:
-        time_s = changeset.time_ns * NS
+        time_s = changeset.time_ns * S_PER_NS
         if time_s >= end_s:
             break
         for write in changeset.writes:

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from drivers.units import S_PER_NS
 from nuc_engine.analysis.windows import behaviour_windows
 from nuc_engine.batch.axes import PLANT, Axis, Sampling, draw_points, with_whole
 from nuc_engine.batch.changeset import find_hdso, with_values, writes
@@ -30,7 +31,6 @@ from sccils_schemas.writer import write
 
 AT = "@"
 """Between the name of an HDSO and the time of the script's write that is meant: `TC1_retLEV_FTang@20`."""
-NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def _remarks(axes: Sequence[Axis], prepared: Prepared) -> Iterable[str]:
         if axis.is_plant or AT in axis.name or prepared.script is None:
             continue
         later = [
-            changeset.time_ns * NS
+            changeset.time_ns * S_PER_NS
             for changeset in prepared.changesets
             if any(prepared.plan.hdsos[write.hdso].name == axis.name for write in changeset.writes)
         ]

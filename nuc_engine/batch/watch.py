@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from drivers.units import NS_PER_S, S_PER_NS
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.load import NS
 from nuc_engine.analysis.log_columns import PLANT_COLUMNS, joints_of, states_of
 from nuc_engine.analysis.series import Series
 from nuc_engine.bout.run import CHUNK_NS, BoutSpec, Prepared, run_to, set_up
@@ -25,7 +25,6 @@ from nuc_engine.model.store import BufferView, Store
 from nuc_engine.recording.digits import as_logged
 from sccils_schemas.model import Model
 
-_SECOND_NS = 1_000_000_000
 _NOTHING = Series(np.zeros(0), np.zeros((0, 0)), (), ())
 
 
@@ -44,7 +43,7 @@ class Watched:
         def read(until_ns: int | None = None) -> Bout:
             return self.read(end_ns if until_ns is None else until_ns)
 
-        return Watched(self.state, self.reason, end_ns / _SECOND_NS, read)
+        return Watched(self.state, self.reason, end_ns / NS_PER_S, read)
 
 
 class Read(Protocol):
@@ -70,7 +69,7 @@ def watch_bout(spec: BoutSpec, prepared: Prepared | None = None) -> Watched:
     executive = ready.executive(seen, store)
     state, reason = run_to(ready.end_ns, executive, seen, ready.plant, ready.events)
     executive.stop()
-    return Watched(state, reason, executive.clock.now_ns / _SECOND_NS, _reading(seen, prepared.model))
+    return Watched(state, reason, executive.clock.now_ns / NS_PER_S, _reading(seen, prepared.model))
 
 
 def _reading(seen: _Watcher, model: Model) -> Read:
@@ -161,5 +160,5 @@ def _series(
     """Return the rows of numbers there are times for; `rounded` as the logs round them."""
     count = len(times_ns)
     values = np.array(numbers[: count * len(columns)], dtype=np.float64).reshape(count, len(columns))
-    times_s = np.array(times_ns, dtype=np.int64).astype(np.float64) * NS
+    times_s = np.array(times_ns, dtype=np.int64).astype(np.float64) * S_PER_NS
     return Series(times_s, as_logged(values) if rounded else values, columns, ("",) * len(columns))

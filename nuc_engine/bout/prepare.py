@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from drivers.units import NS_PER_S
 from nuc_engine.bout.spec import NO_VALUES, BoutRefused, BoutSpec, HdsoValue, check_spec, value_mods
 from nuc_engine.machine.locations import find_configuration, find_script
 from nuc_engine.model import extensions
@@ -23,7 +24,6 @@ SCRIPT_FILE = "scriptfile.xml"
 PLANT_SPEC_FILE = "plant.toml"
 
 _VALUES = "values"
-_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def prepare_bout(
         except ScriptRefused as refused:
             raise BoutRefused("\n".join(refused.reasons)) from refused
     for dead in find_dead_rules(plan, changesets):
-        since = f"from {dead.time_ns / _NS:g} s on, " if dead.time_ns else ""
+        since = f"from {dead.time_ns / NS_PER_S:g} s on, " if dead.time_ns else ""
         warnings.append(since + dead.text)
     return Prepared(model, plan, document, path, changesets, tuple(warnings))
 

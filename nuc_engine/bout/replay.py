@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from drivers.errors import BusError
+from drivers.units import NS_PER_S
 from nuc_engine.bout.run import (
     PLANT_SPEC_FILE,
     SCRIPT_FILE,
@@ -46,7 +47,6 @@ from nuc_engine.recording.reach import LastRecords, find_reach
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.recording.repetition import Repetition
 
-_NS = 1_000_000_000
 _TASK_FILES = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt", "Scriptlog.xml")
 _VIRTUAL = ("emulated:", "loopback:")
 _GIVEN_HERE = frozenset({"config", "out", "script", "name", "overwrite"})
@@ -61,7 +61,7 @@ _SERVED_ALWAYS = frozenset({"approach_deg_s", "limits"})
 """What a daemon's settings always hold; what came later may be missing from older ones."""
 _MOST = 2**62
 """No number of ticks, nanoseconds or seconds is as large; two of them can be added in the store."""
-_SLACK_NS = _NS
+_SLACK_NS = NS_PER_S
 """How far past the last record a repetition goes on: far enough to see that the bout should have ended."""
 
 
@@ -106,7 +106,7 @@ def replay_bout(folder: Path, progress: BoutProgress | None = None) -> ReplayRep
     watch = _Watch(reach.last_ns + _SLACK_NS, progress)
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
         out = Path(scratch) / "bout"
-        spec = _spec(folder, record, out, None if finished else (reach.last_ns + 1) / _NS)
+        spec = _spec(folder, record, out, None if finished else (reach.last_ns + 1) / NS_PER_S)
         if not spec.bus.startswith(_VIRTUAL):
             raise ReplayRefused(f"{folder}: bus {spec.bus!r}; expected one that begins {' or '.join(_VIRTUAL)}")
         try:
@@ -235,7 +235,7 @@ class _Watch:
     """Stops a repetition that goes on where the bout had long ended; passes the progress on until then."""
 
     def __init__(self, limit_ns: int, progress: BoutProgress | None) -> None:
-        self._limit_s, self._progress = limit_ns / _NS, progress
+        self._limit_s, self._progress = limit_ns / NS_PER_S, progress
         self.stopped = False
 
     def __call__(self, simulated_s: float, duration_s: float, /) -> None:

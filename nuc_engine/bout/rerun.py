@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drivers.factory import DEFAULT_FAMILY
+from drivers.units import NS_PER_S
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.summary import Summary, summarise
 from nuc_engine.bout.replay import ReplayRefused
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from nuc_engine.client import Client
     from nuc_engine.messages.answers import Status
 
-_NS = 1_000_000_000
 _LOOK_S = 0.5
 _LOOKS = 20
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
@@ -176,7 +176,7 @@ def _read(folder: Path) -> tuple[manifest.Manifest, list[list[Any]], float]:
         raise ReplayRefused(
             f"{folder}: the store at the start is not in it; a bout of `nuc run` is repeated without --again"
         )
-    return record, entries, max(1, reach.last_ns) / _NS
+    return record, entries, max(1, reach.last_ns) / NS_PER_S
 
 
 def _script(folder: Path, plan: Plan, entries: Sequence[Sequence[Any]]) -> list[str]:

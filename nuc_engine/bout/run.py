@@ -23,6 +23,7 @@ from drivers.bus import all_counts
 from drivers.errors import BusError
 from drivers.factory import DEFAULT_FAMILY, find_family, open_bus
 from drivers.servo import PlantFault
+from drivers.units import NS_PER_S
 from nuc_engine.bout.prepare import (
     PLANT_SPEC_FILE,
     SCRIPT_FILE,
@@ -67,8 +68,7 @@ __all__ = [
 
 CONFIGURATION_FILES = ("joints.xml", "parameters.xml", "sensors.xml")
 
-_NS = 1_000_000_000
-CHUNK_NS = _NS // 2
+CHUNK_NS = NS_PER_S // 2
 """A bout is run in pieces of this length; what is known after each is handed on."""
 _TURNAROUND_US = (200.0, 260.0)
 """Servo turnaround drawn per bout: 0.23 ms on average, the dissertation's 197 Hz for four motors at 57,600 baud."""
@@ -136,7 +136,7 @@ class Ready:
     @property
     def end_ns(self) -> int:
         """When it ends."""
-        return round(self.spec.duration_s * _NS)
+        return round(self.spec.duration_s * NS_PER_S)
 
     def executive(self, recorder: Recorder, store: Store | None = None) -> Executive:
         """Return the executive that runs it, its script loaded."""
@@ -160,7 +160,7 @@ def set_up(spec: BoutSpec, prepared: Prepared | None = None) -> Ready:
     plant, bus = open_leg(prepared.plan, find_configuration(spec.config), url, spec.seed, spec.plant)
     scripted = () if prepared.script is None else events_of(prepared.script)
     events = schedule_events(plant, prepared.plan, (*scripted, *spec.events))
-    warnings = (*prepared.warnings, *_left_over(prepared, events, round(spec.duration_s * _NS)))
+    warnings = (*prepared.warnings, *_left_over(prepared, events, round(spec.duration_s * NS_PER_S)))
     return Ready(spec, prepared, plant, bus, url, events, warnings)
 
 
@@ -198,7 +198,7 @@ def run_bout(spec: BoutSpec, progress: BoutProgress | None = None) -> BoutResult
         state,
         reason,
         stopped=datetime.now(UTC),
-        engine_time_s=executive.clock.now_ns / _NS,
+        engine_time_s=executive.clock.now_ns / NS_PER_S,
         counts=executive.counts(all_counts(bus)),
         records=records,
         events=recorder.events,
@@ -208,7 +208,7 @@ def run_bout(spec: BoutSpec, progress: BoutProgress | None = None) -> BoutResult
         folder=spec.out,
         state=state,
         reason=reason,
-        simulated_s=executive.clock.now_ns / _NS,
+        simulated_s=executive.clock.now_ns / NS_PER_S,
         cycles=executive.board.cycle,
         refused=len(recorder.refused),
         warnings=ready.warnings,
@@ -244,7 +244,7 @@ def run_to(
             recorder.plant(plant.take_records())
             recorder.flush()
             if progress is not None:
-                progress(chunk_end / _NS, end_ns / _NS)
+                progress(chunk_end / NS_PER_S, end_ns / NS_PER_S)
     except KeyboardInterrupt:
         state, reason = "interrupted", "stopped by the operator"
     except PlantFault as fault:
@@ -283,11 +283,14 @@ def _fault(executive: Executive, name: str, text: str) -> tuple[str, str]:
 
 def _left_over(prepared: Prepared, events: Sequence[PlantEvent], end_ns: int) -> list[str]:
     late = {
-        "changeset(s) of the script": [item.time_ns / _NS for item in prepared.changesets if item.time_ns >= end_ns],
-        "event(s) of the plant": [item.at_ns / _NS for item in events if item.at_ns >= end_ns],
+        "changeset(s) of the script": [
+            item.time_ns / NS_PER_S for item in prepared.changesets if item.time_ns >= end_ns
+        ],
+        "event(s) of the plant": [item.at_ns / NS_PER_S for item in events if item.at_ns >= end_ns],
     }
     return [
-        f"the bout ends at {end_ns / _NS:g} s, before {len(times)} {what} (at {', '.join(f'{t:g}' for t in times)} s)"
+        f"the bout ends at {end_ns / NS_PER_S:g} s, "
+        f"before {len(times)} {what} (at {', '.join(f'{t:g}' for t in times)} s)"
         for what, times in late.items()
         if times
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +22,8 @@ RETRY_NS = 500_000_000
 
 _LATEST_NS = 10**17
 _IN_A_BOUT_ONLY = ("muscle", "force")
+_Rows = Sequence[Sequence[Any]]
+"""Lists as MessagePack has them: what is in them is looked at here."""
 
 
 def retry_deferred(core: EngineState) -> None:
@@ -59,7 +61,7 @@ def execute(core: EngineState, kind: int, content: bytes, until_ns: int | None =
         core.recorder.acknowledge(request, True, core.clock.now_ns, detail, more=at_once)
 
 
-def _changeset(core: EngineState, request: int, time: Any, writes: Any, controls: Any = ()) -> Any:
+def _changeset(core: EngineState, request: int, time: object, writes: _Rows, controls: _Rows = ()) -> str:
     changeset = Changeset(
         time_ns=_whole(time, "time", -1),
         writes=tuple(
@@ -124,38 +126,38 @@ def _silent(core: EngineState, control: JointControl) -> str:
     return f"{joint.name}: its servo does not answer: check power, cable and id"
 
 
-def _run(core: EngineState, delay: Any, stop: Any, bout: Any) -> Any:
+def _run(core: EngineState, delay: object, stop: object, bout: object) -> int:
     core.plan_run(_whole(delay, "delay", 0), _whole(stop, "stop time", -1), _whole(bout, "bout", 1))
     return core.run_at_ns
 
 
-def _stop(core: EngineState, policy: Any) -> Any:
-    if policy not in ("", "off", "hold", "park"):
+def _stop(core: EngineState, policy: object) -> str:
+    if not isinstance(policy, str) or policy not in ("", "off", "hold", "park"):
         raise Refusal(f"stop policy {policy!r}; expected off, hold or park")
     core.stop(policy, "stopped by the operator")
     return ""
 
 
-def _arm(core: EngineState) -> Any:
+def _arm(core: EngineState) -> str:
     core.arm()
     return ""
 
 
-def _off(core: EngineState, why: Any) -> Any:
+def _off(core: EngineState, why: object) -> str:
     core.off(str(why))
     return ""
 
 
-def _dump(core: EngineState) -> Any:
+def _dump(core: EngineState) -> str:
     core.dump()
     return ""
 
 
-def _forget(core: EngineState, origin: Any) -> Any:
+def _forget(core: EngineState, origin: object) -> int:
     return core.forget(_whole(origin, "request", -1))
 
 
-def _park(core: EngineState, angles: Any, rate: Any) -> Any:
+def _park(core: EngineState, angles: Mapping[object, Any], rate: Any) -> str:
     pose = {_whole(joint, "joint", 0): float(angle) for joint, angle in angles.items()}
     controls = [JointControl("target", joint, angle) for joint, angle in pose.items()]
     controls += [JointControl("rate", joint, float(rate)) for joint in pose]
@@ -165,7 +167,7 @@ def _park(core: EngineState, angles: Any, rate: Any) -> Any:
     return ""
 
 
-def _limits(core: EngineState, limits: Any) -> Any:
+def _limits(core: EngineState, limits: Sequence[object]) -> str:
     ticks = [_whole(limit, "limit", -1) for limit in limits]
     if len(ticks) != len(core.plan.motors):
         raise Refusal(f"{len(ticks)} limits for {len(core.plan.motors)} motors")
@@ -173,13 +175,13 @@ def _limits(core: EngineState, limits: Any) -> Any:
     return ""
 
 
-def _numbers(values: Any) -> tuple[int | float, ...]:
+def _numbers(values: Sequence[Any]) -> tuple[int | float, ...]:
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         raise Refusal(f"values {str(values)[:60]}; expected numbers")
     return tuple(values)
 
 
-def _whole(value: Any, what: str, least: int) -> int:
+def _whole(value: object, what: str, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _LATEST_NS:
         if isinstance(value, float) and not math.isfinite(value):
             raise Refusal(f"{what} is not finite")
@@ -187,7 +189,7 @@ def _whole(value: Any, what: str, least: int) -> int:
     return value
 
 
-_ORDERS: Mapping[CoreCommand, Callable[..., Any]] = MappingProxyType(
+_ORDERS: Mapping[CoreCommand, Callable[..., str | int]] = MappingProxyType(
     {
         CoreCommand.CHANGESET: _changeset,
         CoreCommand.RUN: _run,

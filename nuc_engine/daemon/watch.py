@@ -47,7 +47,7 @@ class CoreWatch:
         self._still = 0
         self._asked = requested(words)
         self._waited = [0] * REQUESTERS  # looks since this request was first seen, by asker; 0 for one that is done
-        self._main_beat = 0
+        self._main_beat: int = 0
         self._main_still = 0
 
     def begin(self, generation: int) -> None:
@@ -94,12 +94,12 @@ class CoreWatch:
         return bool(words[Word.SHUTDOWN]) and not words[Word.TORQUE] and not pending_requesters(words)
 
     def _count(self, counted: bool) -> None:
-        beat = self._words[Word.CORE_BEAT]
+        beat: int = self._words[Word.CORE_BEAT]
         if beat != self._beat:
             self._beat, self._still = beat, 0
         elif counted:
             self._still += 1
-        main = self._words[Word.SUPERVISOR_BEAT]
+        main: int = self._words[Word.SUPERVISOR_BEAT]
         if main != self._main_beat:
             self._main_beat, self._main_still = main, 0
         elif counted and main:

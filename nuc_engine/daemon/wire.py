@@ -19,6 +19,9 @@ from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.plan import Plan
 
+_MSGPACK: Any = msgpack
+"""Has no types of its own."""
+
 MOST_AT_ONCE = 512
 """Changes in one changeset: they take effect together, and nothing else happens meanwhile (about 5 ms)."""
 
@@ -141,15 +144,14 @@ class Formats:
 
 def pack(*items: Any) -> bytes:
     """Return a record or a command that is a MessagePack array."""
-    content = msgpack.packb(items)
-    if content is None:
-        raise TypeError("nothing to pack")
+    content: bytes = _MSGPACK.packb(items)
     return content
 
 
 def unpack(content: bytes) -> list[Any]:
     """Return the array of a record or a command."""
-    return msgpack.unpackb(content, strict_map_key=False)
+    items: list[Any] = _MSGPACK.unpackb(content, strict_map_key=False)
+    return items
 
 
 class CoreCommand(IntEnum):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drivers.errors import BusUrlError
+from drivers.units import NS_PER_S
 from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.daemon.wire import Formats, MotorRecord, NumbersRecord, RecordKind, StatesRecord
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from nuc_engine.recording.mcap import McapLog
 
 SCRIPT_FILE = "scriptfile.xml"
-_NS = 1_000_000_000
 _DATA = (RecordKind.MOTOR, RecordKind.SENSORS, RecordKind.STATES, RecordKind.MUSCLES, RecordKind.START)
 
 
@@ -190,7 +190,7 @@ class BoutLog:
 
     def note(self, now_ns: int, what: str, text: str, author: str, *, wall: str) -> None:
         """Keep a note, a mark or a label that was set (`what` is then "label KEY"), with its author."""
-        entry = {"time_s": round(now_ns / _NS, 6), "what": what, "text": text, "author": author, "said": wall}
+        entry = {"time_s": round(now_ns / NS_PER_S, 6), "what": what, "text": text, "author": author, "said": wall}
         self._notes.append(json.dumps(entry, ensure_ascii=False) + "\n")
         self.event(now_ns, what.partition(" ")[0], f"{what.partition(' ')[2]} {text} by {author}".strip())
         if what.startswith("label "):
@@ -243,7 +243,7 @@ class BoutLog:
             state,
             reason,
             stopped=self._context.wall(),
-            engine_time_s=max(0, now_ns) / _NS,
+            engine_time_s=max(0, now_ns) / NS_PER_S,
             # Those of the core never came where it was killed.
             counts={**self.state.counts, "cycles": self.state.cycle},
             records={name: mark.records for name, mark in self.state.marks.items()},

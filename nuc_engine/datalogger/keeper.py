@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from drivers.units import S_PER_NS
 from nuc_engine.control.faults import FAULTS, OFF
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.latch import latched
@@ -33,7 +34,6 @@ _TIME = struct.Struct("=q")
 _EDITS = frozenset({RecordKind.APPLIED, RecordKind.CONTROL})
 _NOTES_AHEAD = 10
 _SCRIPTS_KNOWN = 16
-_NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class BoutKeeper:
     def _tell(self, event: str, time_ns: int, text: str = "", **fields: Any) -> None:
         running = self.state.running
         if running is not None:
-            fields = {"bout": running.number, "time_s": round((time_ns - running.start_ns) * _NS, 6), **fields}
+            fields = {"bout": running.number, "time_s": round((time_ns - running.start_ns) * S_PER_NS, 6), **fields}
         self._events.tell(event, text, **fields)
 
     def _take_event(self, time_ns: int, name: str, text: str) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from drivers.units import NS_PER_S
 from nuc_engine.datalogger.commits import OpenBout
 from nuc_engine.datalogger.kernellog import open_kmsg
 from nuc_engine.model.extensions import installed
@@ -17,7 +18,6 @@ from nuc_engine.model.plan import Plan
 from nuc_engine.recording.manifest import Manifest
 
 NOTES_FILE = "Notes.jsonl"
-_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def bout_manifest(
         extensions=installed(plan.extensions),
         started=state.started,
         bout=state.number,
-        window_s=(state.from_ns / _NS, None if state.until_ns < 0 else state.until_ns / _NS),
+        window_s=(state.from_ns / NS_PER_S, None if state.until_ns < 0 else state.until_ns / NS_PER_S),
         start_pose_deg=state.pose_deg,
         losses=_losses(state),
     )
@@ -75,7 +75,7 @@ def bout_manifest(
 def _losses(state: OpenBout) -> dict[str, Any]:
     return {
         "records": {
-            kind: {"count": count, "from_s": first / _NS, "to_s": last / _NS}
+            kind: {"count": count, "from_s": first / NS_PER_S, "to_s": last / NS_PER_S}
             for kind, (count, first, last) in sorted(state.losses.items())
         },
         "refused_writes": state.refused,

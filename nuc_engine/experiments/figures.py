@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from drivers.units import NS_PER_S
 from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.by_hand import event_text
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-_NS = 1_000_000_000
 WIDE_IN = 8.0
 """Width of a figure: on a page of 17 cm letters are 5.8 points and more."""
 LONGEST_S, LONGEST_TOGETHER_S = 120.0, 60.0
@@ -109,8 +109,8 @@ def draw_trial(row: TableRow, trial: Trial, data: Mapping[str, Path], folder: Pa
 def events_of_plan(plan: BoutPlan, kicks_s: Sequence[float]) -> tuple[tuple[float, str], ...]:
     """Return when something was done to the leg, and what: by the bout's script, and kicks that were needed."""
     script = prepare_bout(plan.config, plan.script, values=plan.values).script
-    events = [*([] if script is None else events_of(script)), *(Kick(round(time_s * _NS)) for time_s in kicks_s)]
-    return tuple((event.at_ns / _NS, event_text(event)) for event in in_order(events))
+    events = [*([] if script is None else events_of(script)), *(Kick(round(time_s * NS_PER_S)) for time_s in kicks_s)]
+    return tuple((event.at_ns / NS_PER_S, event_text(event)) for event in in_order(events))
 
 
 def draw_picture(row: TableRow, trials: Sequence[Trial], folder: Path) -> tuple[Figure, ...]:

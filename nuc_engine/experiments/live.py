@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from drivers.units import NS_PER_S
 from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.protocol import BoutPlan, Observation, TableRow, Trial
@@ -26,7 +27,6 @@ from sccils_schemas.documents import HdsoScript
 from sccils_schemas.parser import parse
 from sccils_schemas.writer import write
 
-_NS = 1_000_000_000
 COUNT_DOWN_S = 3.0
 """So long before it is due what is to be done is announced."""
 CONFIRM_S = 4.0
@@ -48,7 +48,7 @@ class Deed:
     @property
     def at_s(self) -> float:
         """Engine time at which it is due."""
-        return self.event.at_ns / _NS
+        return self.event.at_ns / NS_PER_S
 
 
 class Operator(Protocol):
@@ -160,7 +160,7 @@ def _script(plan: BoutPlan) -> HdsoScript:
 
 
 def _deeds(plan: BoutPlan, script: HdsoScript) -> deque[Deed]:
-    offered = [Kick(round(time * _NS)) for time in (plan.start_kick_s, *plan.kicks_s) if time is not None]
+    offered = [Kick(round(time * NS_PER_S)) for time in (plan.start_kick_s, *plan.kicks_s) if time is not None]
     return deque(Deed(event, event in offered) for event in in_order([*events_of(script), *offered]))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drivers.errors import BusError
+from drivers.units import NS_PER_S
 from nuc_engine.batch.scratch import scratch_folder
 from nuc_engine.batch.watch import Watched, watch_bout
 from nuc_engine.bout.run import CHUNK_NS, BoutRefused, BoutSpec, Prepared, prepare_spec
@@ -23,7 +24,6 @@ from nuc_engine.plants import PlantSpecError
 from nuc_engine.plants.events import Kick, PlantEvent
 from nuc_engine.plants.scripted import events_of
 
-_NS = 1_000_000_000
 _KEPT = 256
 """So many plans are kept prepared in a process; more than a page of all experiments has."""
 
@@ -66,7 +66,7 @@ def watch(plan: BoutPlan, seed: int, kicks_s: Sequence[float] = ()) -> Watched:
 
 
 def _kicks(kicks_s: Sequence[float]) -> tuple[Kick, ...]:
-    return tuple(Kick(round(time_s * _NS)) for time_s in kicks_s)
+    return tuple(Kick(round(time_s * NS_PER_S)) for time_s in kicks_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Course:
 
 def course_of(plan: BoutPlan) -> Course:
     """Return what happens in a plan's bout. Raises BoutRefused, NotFound, PlantSpecError or BusError."""
-    prepared, end_ns = prepared_of(plan), round(plan.duration_s * _NS)
+    prepared, end_ns = prepared_of(plan), round(plan.duration_s * NS_PER_S)
     events = () if prepared.script is None else events_of(prepared.script)
     files = _files(plan, with_script=False)
     plant = tuple(sorted(plan.plant.items()))

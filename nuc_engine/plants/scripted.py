@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from drivers.units import NS_PER_S
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect
 from sccils_schemas.by_hand import (
     DisconnectEntry,
@@ -16,8 +17,6 @@ from sccils_schemas.by_hand import (
 )
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.numbers import nanoseconds
-
-_NS = 1_000_000_000
 
 
 def events_of(script: HdsoScript) -> tuple[PlantEvent, ...]:
@@ -65,5 +64,5 @@ def entry_of(event: PlantEvent) -> PlantEntry:
 
 
 def _seconds(time_ns: int) -> Decimal:
-    whole, rest = divmod(time_ns, _NS)
+    whole, rest = divmod(time_ns, NS_PER_S)
     return Decimal(f"{whole}.{rest:09d}".rstrip("0").rstrip("."))

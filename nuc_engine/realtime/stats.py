@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drivers.units import NS_PER_S
 from nuc_engine.realtime.errors import RealtimeError
 
-_SECOND_NS = 1_000_000_000
 _UNIT_BITS, _STEP_BITS = 5, 5
 _STEPS = 1 << _STEP_BITS
 _BUCKETS = _STEPS * 25
@@ -70,7 +70,7 @@ class TaskStatistics:
     def record(self, release_ns: int, start_ns: int, end_ns: int) -> None:
         """Count one run: when it was due, when it began, when it was done."""
         words = self._words
-        second = start_ns // _SECOND_NS
+        second = start_ns // NS_PER_S
         if second != self._filling:
             self._turn(second)
         if self._runs:
@@ -131,7 +131,7 @@ class TaskStatistics:
         """
         words = self._words.tolist()
         runs = words[_RUNS]
-        second = now_ns // _SECOND_NS - 1
+        second = now_ns // NS_PER_S - 1
         block = _HEAD + _BLOCK + (second & 1) * _BLOCK
         ran = runs > 0 and words[block + _SECOND] == second
         return {

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from drivers.units import NS_PER_S
 from nuc_engine.messages.errors import Refused
-
-_NS = 1_000_000_000
 
 
 class ControlLease:
     """Holds the key of the client in control, or None. After `timeout_s` without a message from it the lease ends."""
 
     def __init__(self, timeout_s: float) -> None:
-        self._timeout_ns = round(timeout_s * _NS)
+        self._timeout_ns = round(timeout_s * NS_PER_S)
         self._holder: bytes | None = None
         self._seen_ns = 0
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from drivers.units import NS_PER_S
 from nuc_engine.configurations.describe import describe_model
 from nuc_engine.control.faults import OFF
 from nuc_engine.control.rulebook import Rulebook
@@ -44,7 +45,6 @@ from sccils_schemas.names import MAX_NAME_BYTES, printable
 from sccils_schemas.problems import SccilsError
 from sccils_schemas.xmlread import MAX_BYTES
 
-_NS = 1_000_000_000
 _OFF_AT_ONCE_S = 0.015
 _OFF_S = 1.0
 _STOP_S = 2.0
@@ -126,7 +126,7 @@ def _about(hub: Hub, client: ConnectedClient) -> Connected:
         "role": client.role,
         "verified": client.verified,
         "in_control": hub.in_control == client.name,
-        "silent_s": (hub.now_ns - client.seen_ns) / _NS,
+        "silent_s": (hub.now_ns - client.seen_ns) / NS_PER_S,
         "rubbish": client.rubbish,
         "too_fast": client.refused,
     }
@@ -231,8 +231,8 @@ async def begin_bout(
     except LogRefused:
         if out:
             raise
-    stop_ns = round(stop_s * _NS) if stop_s >= 0 else -1
-    _, ack = hub.core.send(CoreCommand.RUN, round(delay_s * _NS), stop_ns, bout)
+    stop_ns = round(stop_s * NS_PER_S) if stop_s >= 0 else -1
+    _, ack = hub.core.send(CoreCommand.RUN, round(delay_s * NS_PER_S), stop_ns, bout)
     await ack
     if notes:
         hub.logger.tell_note(notes, author)

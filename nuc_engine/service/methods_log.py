@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from drivers.units import NS_PER_S
 from nuc_engine.messages import requests
 from nuc_engine.messages.errors import Refused
 from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Handlers, Noted
-
-_NS = 1_000_000_000
 
 
 async def log(hub: Hub, _client: ConnectedClient, asked: requests.LogRequest) -> Any:
@@ -29,7 +28,7 @@ def begin_log(hub: Hub, start_s: float, stop_s: float, out: str = "") -> Any:
     """Ask the logger for a window of engine time, in a data directory of that name. Raises Refused."""
     if 0 <= stop_s <= start_s:
         raise Refused("bad_request", f"logging would stop at {stop_s:g} s and start at {start_s:g} s")
-    hub.logger.tell_window(round(start_s * _NS), round(stop_s * _NS) if stop_s >= 0 else -1, out)
+    hub.logger.tell_window(round(start_s * NS_PER_S), round(stop_s * NS_PER_S) if stop_s >= 0 else -1, out)
     return _log_status(hub)
 
 
@@ -40,7 +39,7 @@ async def stoplog(hub: Hub, _client: ConnectedClient, asked: requests.StoplogReq
 
 def end_log(hub: Hub, stop_s: float) -> Any:
     """Ask the logger to end a window, at an engine time or (negative) at once."""
-    hub.logger.tell_window_end(round(stop_s * _NS) if stop_s >= 0 else -1)
+    hub.logger.tell_window_end(round(stop_s * NS_PER_S) if stop_s >= 0 else -1)
     return _log_status(hub)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from drivers.units import NS_PER_S
 from nuc_engine.messages import requests
 from nuc_engine.messages.answers import StreamAnswer, SubscribeAnswer
 from nuc_engine.service.clients import ConnectedClient
@@ -12,15 +13,13 @@ from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Handlers
 from nuc_engine.service.telemetry import describe
 
-_NS = 1_000_000_000
-
 
 async def subscribe(hub: Hub, client: ConnectedClient, asked: requests.SubscribeRequest) -> SubscribeAnswer:
     """Begin a stream of values."""
     recipe = hub.streams.subscribe(client, hub.mirror, asked.names, asked.rate_hz, hub.now_ns)
     return SubscribeAnswer(
         topic=recipe.topic,
-        rate_hz=_NS / recipe.period_ns,
+        rate_hz=NS_PER_S / recipe.period_ns,
         found=describe(recipe, hub.mirror),
         address=hub.options.telemetry,
     )

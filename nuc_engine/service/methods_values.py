@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from drivers.units import NS_PER_S
 from nuc_engine.control.controls import JOINT_MODES
 from nuc_engine.messages import requests
 from nuc_engine.messages.answers import Acknowledgement, ForgottenAnswer, NotWritten, Pending, Reading, Written
@@ -32,7 +33,6 @@ from sccils_schemas.problems import SccilsError
 MOST_TOLD = 32
 """HDSOs, and elements of each, that an event tells of a request that had waited."""
 
-_NS = 1_000_000_000
 _EFFECT_S = 3.0
 
 
@@ -77,7 +77,7 @@ async def set_values(hub: Hub, client: ConnectedClient, asked: requests.SetReque
     writes = tuple(read_change(hub, ref, value, ids) for ref, value in asked.changes)
     if hazards := hub.need_mirror().hazards.of(writes, hub.need_book().known):
         raise Refused("refused", "; ".join(hazards))
-    due_ns = AT_ONCE if asked.time_s is None else round(asked.time_s * _NS)
+    due_ns = AT_ONCE if asked.time_s is None else round(asked.time_s * NS_PER_S)
     names = [_name(hub.need_plan().hdsos[write.hdso], write.element) for write in writes]
     edit = hub.core.edit(client.author, due_ns, names, ChangeParts(writes))
     await edit.ack
@@ -227,7 +227,7 @@ def tell_when_read(hub: Hub, client: ConnectedClient, moment: Awaited[Moment], w
         # What is told stays for a while: a few values of each, as many as that needs.
         told = {index: held and held[:MOST_TOLD] for index, held in [*seen.values.items()][:MOST_TOLD]}
         answers = named(hub.need_plan(), replace(seen, values=told))
-        more = {"author": client.author, "cycle": seen.cycle, "time_s": seen.time_ns / _NS, "answers": answers}
+        more = {"author": client.author, "cycle": seen.cycle, "time_s": seen.time_ns / NS_PER_S, "answers": answers}
         hub.recent.add("read", ", ".join(answer["name"] for answer in answers), **more)
 
     hub.waiting.start(read(), tell)
@@ -260,7 +260,7 @@ async def pending(hub: Hub, _client: ConnectedClient, _asked: requests.PendingRe
     """Say what waits for its time."""
     waiting = [edit for edit in hub.core.edits.values() if edit.due_ns != AT_ONCE]
     return [
-        {"request": edit.request, "author": edit.author, "time_s": edit.due_ns / _NS, "names": list(edit.names)}
+        {"request": edit.request, "author": edit.author, "time_s": edit.due_ns / NS_PER_S, "names": list(edit.names)}
         for edit in sorted(waiting, key=lambda edit: edit.due_ns)
     ]
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from drivers.units import NS_PER_S
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.wire import Formats, MotorRecord, NumbersRecord, RecordKind, StatesRecord
@@ -31,8 +32,6 @@ from nuc_engine.service.elements import read_element, split_element
 from sccils_schemas.problems import SccilsError
 
 Plain = str | int | float | bool | list[int | float] | None
-
-_NS = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ class Mirror:
     def engine_time_s(self, time_ns: int) -> float | None:
         """Return an instant as engine time; None outside of a bout."""
         words = self.block.words
-        return (time_ns - words[Word.BOUT_START]) / _NS if words[Word.BOUT] else None
+        return (time_ns - words[Word.BOUT_START]) / NS_PER_S if words[Word.BOUT] else None
 
     def default_recipe(self) -> tuple[Field, ...]:
         """Return what telemetry sends unasked: sensors, states, activations, forces, what was sent."""

@@ -52,7 +52,6 @@ ACK_S = 10.0
 """How long a client may take to acknowledge a document."""
 
 DocumentEntry = Command | ConfigCommand | HdsoScript
-_NS = 1_000_000_000
 
 POLL, POLLING = "poll", "pollingmode"
 _EXTENDED = ("arm", "off")

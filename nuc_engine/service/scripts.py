@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from drivers.units import NS_PER_S
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.model.plan import Plan
@@ -27,14 +28,13 @@ MOST_NAMED = 32
 _FEW = 16
 """Writes of a script that is made ready on the loop."""
 
-_NS = 1_000_000_000
 _MAX_REASONS = 20
 
 
 def elapsed_ns(hub: Hub) -> int:
     """Return engine time in ns; before a bout nothing but what is to be at once is due."""
     time_s = hub.engine_time_s(hub.now_ns)
-    return AT_ONCE if time_s is None else round(time_s * _NS)
+    return AT_ONCE if time_s is None else round(time_s * NS_PER_S)
 
 
 def read_script(data: bytes, model: Model) -> HdsoScript:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from drivers.units import NS_PER_S
 from nuc_engine.messages.errors import Refused
 from nuc_engine.service.mirror import Field, Mirror, Moment
 from nuc_engine.service.pack import pack_map
@@ -24,7 +25,6 @@ MAX_VALUES_HZ = 100_000.0
 UNHEARD_NS = 300_000_000_000
 """A recipe that nobody has listened to for this long is forgotten."""
 
-_NS = 1_000_000_000
 _ALWAYS = (0.0, -1.0)
 
 
@@ -93,7 +93,7 @@ class Recipes:
                 recipe.heard_ns = now_ns
                 recipe.users += 1
                 return recipe
-        values = sum(len(other.names) * _NS / other.period_ns for other in self._recipes.values())
+        values = sum(len(other.names) * NS_PER_S / other.period_ns for other in self._recipes.values())
         if values + len(names) * rate_hz > MAX_VALUES_HZ:
             hint = f"together recipes may ask for {MAX_VALUES_HZ:g} values a second"
             raise Refused("refused", f"{len(names)} names at {rate_hz:g} Hz are too many", hint)
@@ -213,7 +213,7 @@ def _field(mirror: Mirror, name: int | str) -> Field | None:
 
 
 def _period(rate_hz: float) -> int:
-    return round(_NS / rate_hz)
+    return round(NS_PER_S / rate_hz)
 
 
 def _stamp(unix_time_s: float) -> bytes:

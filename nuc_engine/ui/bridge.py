@@ -75,7 +75,8 @@ class DaemonBridge:
         self._gone: dict[str, Any] | None = None
         self._listeners: list[BridgeListener] = []
         self._ended, self._hurried = threading.Event(), threading.Event()
-        self._model_of = -1
+        self._model_of: tuple[str, int] | None = None
+        self._cores, self._ready = 0, False
         self._thread = threading.Thread(target=self._watch, name="nuc-ui watch", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pump: asyncio.Task[None] | None = None
@@ -210,12 +211,15 @@ class DaemonBridge:
                 self._hurried.wait(STATUS_S)
 
     def _see_model(self, client: Client, status: dict[str, Any]) -> None:
-        """Ask for the model where the layout or the configuration is another than before."""
-        configuration, layout = str(status.get("configuration", "")), self.layout
-        if (configuration, layout) == (self._configuration, self._model_of):
+        """Ask for the model where there may be another than before: other records, or another core."""
+        configuration, ready = str(status.get("configuration", "")), bool(status.get("ready"))
+        self._cores += ready and not self._ready
+        self._ready = ready
+        asked_for = configuration, self.layout if self.every_cycle else self._cores
+        if asked_for == self._model_of:
             return
         model = client.model() if configuration else None
-        self._model_of = layout
+        self._model_of = asked_for
         if not self.every_cycle:
             self._open_stream(model)
         self._call(self._heard_model, configuration, model, self._scene(configuration, model, status))
@@ -230,7 +234,6 @@ class DaemonBridge:
         make = partial(Client, self.address, name=self.name, role="watch", keys=self.keys)
         self._stream = TelemetryStream(make, model, lambda: self.status, partial(self._call, self._pass_on))
         columns = [{"name": name, "unit": unit} for name, unit in self._stream.columns]
-        self._model_of = self.layout + 1
         self._call(self._new_layout, columns)
 
     def _scene(

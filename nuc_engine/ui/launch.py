@@ -84,7 +84,20 @@ async def _serve(wanted: WorkbenchOptions, access: PageAccess, listening: socket
             if wanted.stop_without_tab_s is not None:
                 client = partial(Client, wanted.address, name=bridge.name, keys=wanted.keys)
                 workbench.unwatched = UnwatchedStop(wanted.stop_without_tab_s, client, lambda: bridge.status)
-        await uvicorn.Server(_config(workbench)).serve(sockets=[listening])
+        await _PageServer(_config(workbench), bouts).serve(sockets=[listening])
+
+
+class _PageServer(uvicorn.Server):
+    """Ends what reads and draws before it waits for the answers that come of it."""
+
+    def __init__(self, config: uvicorn.Config, bouts: BoutPages) -> None:
+        super().__init__(config)
+        self._bouts = bouts
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Tell the world that this ends."""
+        await self._bouts.close()
+        await super().shutdown(sockets)
 
 
 def _worth_telling(record: logging.LogRecord) -> bool:

@@ -288,17 +288,23 @@ class RequestGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] not in ("http", "websocket"):
-            return await self._app(scope, receive, send)
-        websocket, headers, path = scope["type"] == "websocket", scope["headers"], scope["path"]
-        why = self._access.refuses(headers, websocket=websocket)
-        if websocket:
-            if why:
-                return await send({"type": "websocket.close", "code": 1008})
-            with suppress(WebSocketDisconnect):  # who goes while it is spoken to
-                return await self._app(scope, receive, send)
-            return None
-        api = path.startswith("/api/")
+        if scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._access.refuses(scope["headers"], websocket=True):
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        with suppress(WebSocketDisconnect):  # who goes while it is spoken to
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers, path = scope["headers"], scope["path"]
+        why, api = self._access.refuses(headers, websocket=False), path.startswith("/api/")
         host = next((value.decode("latin-1") for key, value in headers if key == b"host"), "")
 
         async def sealed(message: Message) -> None:
@@ -310,8 +316,9 @@ class RequestGuard:
             await send(message)
 
         if why:
-            return await problem(403, "not_allowed", why)(scope, receive, sealed)
-        if api and path != "/api/session" and not self._access.authorised(headers):
-            return await problem(401, "not_allowed", "no session", "open the page anew: nuc ui")(scope, receive, sealed)
-        with suppress(ClientDisconnect):
-            return await self._app(scope, receive, sealed)
+            await problem(403, "not_allowed", why)(scope, receive, sealed)
+        elif api and path != "/api/session" and not self._access.authorised(headers):
+            await problem(401, "not_allowed", "no session", "open the page anew: nuc ui")(scope, receive, sealed)
+        else:
+            with suppress(ClientDisconnect):
+                await self._app(scope, receive, sealed)

@@ -39,6 +39,7 @@ TOO_SLOW, GONE, BAD = 4008, 4001, 4002
 """Codes a WebSocket is closed with: what was sent is not taken; no heartbeat; no message of ours."""
 
 _KEEP_S = 10.0
+_GREET_S = 0.3
 _LAST_WORDS_S = 1.0
 _HIDDEN = frozenset({"hello", "leave", "subscribe", "unsubscribe"})
 """What the connection itself does; records come without being asked for."""
@@ -207,9 +208,12 @@ class BrowserTab:
         self._outbox.put(message, records)
 
     async def greet(self) -> None:
-        """Say hello to the daemon, and to the page as whom it is known there."""
+        """Say hello to the daemon, and to the page as whom it is known there, or will be if that is not at once."""
         if self._client is not None:
-            await self._client.greet()
+            greeting = asyncio.create_task(self._client.greet())
+            self._asked.add(greeting)
+            greeting.add_done_callback(self._asked.discard)
+            await asyncio.wait([greeting], timeout=_GREET_S)
         self._introduce()
 
     def control(self, holder: str, asked_s: float) -> None:
@@ -270,7 +274,7 @@ class BrowserTab:
                 return GONE
             if self._client is not None:
                 self._client.keep()
-                if self._client.name != self._name:  # a daemon that came back knows it by another
+                if self._client.name != self._name:  # it answers late, or again, and knows it by another
                     self._introduce()
 
     def _introduce(self) -> None:

@@ -19,12 +19,22 @@ from tests.client.fake_daemon import FakeDaemon
 from tests.client.fake_daemon import Refusal as DaemonRefuses
 
 
+async def settle(pilot: Pilot[Any]) -> None:
+    """Let everything be done that a key has led to: each round does what the one before has sent.
+
+    Textual's own pause goes by processor time, and takes a busy machine for an idle program.
+    """
+    for _ in range(5):
+        await pilot.pause(0)
+    await pilot.pause()
+
+
 def play(app: App[Any], drive: Callable[[Pilot[Any]], Awaitable[None]], columns: int = 80, rows: int = 24) -> None:
     """Show a screen of this size, and let somebody at it."""
 
     async def run() -> None:
         async with app.run_test(size=(columns, rows)) as pilot:
-            await pilot.pause()
+            await settle(pilot)
             await drive(pilot)
 
     asyncio.run(run())

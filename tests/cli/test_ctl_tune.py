@@ -17,7 +17,7 @@ from nuc_engine.cli.ctl.tunescreen import TuneScreen
 from nuc_engine.cli.ctl.tuneview import row_text
 from nuc_engine.cli.ctl.tuning import Tune
 from nuc_engine.client import Refused
-from tests.cli.screens import Paper, play, shown
+from tests.cli.screens import Paper, play, settle, shown
 from tests.client.fake_daemon import FakeDaemon, Leg
 
 JOINT = "Coxa-Trochanter"
@@ -62,7 +62,7 @@ def screen_of(
     async def drive(pilot: Pilot[Any]) -> None:
         for key in pressed:
             await pilot.press(key)
-            await pilot.pause()
+            await settle(pilot)
             if seen is not None:
                 seen.append(shown(app))
         lines.extend(shown(app))
@@ -105,7 +105,7 @@ def test_rules_and_thresholds_follow_the_leg(tune: Tune, daemon: FakeDaemon) -> 
         for load, lev, dep in ((0.3, "false", "true"), (-0.42, "true", "false")):
             daemon.leg.values["TC1_current"] = load
             app.action_refresh()
-            await pilot.pause()
+            await settle(pilot)
             rules = [line[2:].split()[0] for line in shown(app) if "PRO   (" in line or "RET   TC" in line]
             assert rules == [lev, dep]
 
@@ -248,7 +248,7 @@ def test_q_ends_it(tune: Tune) -> None:
 
     async def drive(pilot: Pilot[Any]) -> None:
         await pilot.press("q")
-        await pilot.pause()
+        await settle(pilot)
         assert not app.is_running
 
     play(app, drive)

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from nuc_engine.cli.ctl.watching import Watch, event_lines
 from nuc_engine.cli.ctl.watchscreen import WatchScreen
 from nuc_engine.cli.ctl.watchview import WatchState, plain_line
-from tests.cli.screens import Paper, play, shown
+from tests.cli.screens import Paper, play, settle, shown
 from tests.client.fake_daemon import TASKS, FakeDaemon, Leg
 
 
@@ -40,7 +40,7 @@ def screen_of(watch: Watch, columns: int = 80, rows: int = 24) -> list[str]:
     async def drive(pilot: Pilot[Any]) -> None:
         for _ in range(2):
             app.action_refresh()
-            await pilot.pause()
+            await settle(pilot)
         lines.extend(line.rstrip() for line in shown(app))
 
     play(app, drive, columns, rows)
@@ -202,7 +202,7 @@ def test_keys_that_end_it(view: WatchState, key: str) -> None:
 
     async def drive(pilot: Pilot[Any]) -> None:
         await pilot.press(key)
-        await pilot.pause()
+        await settle(pilot)
         assert not app.is_running
 
     play(app, drive)

@@ -15,7 +15,7 @@ from nuc_engine.cli.terminal.legscreen import LegScreen
 from nuc_engine.cli.terminal.legview import Canvas, LegView, PlaneWindow, fits, plain_line
 from nuc_engine.cli.terminal.live import LiveLeg, StepCounter
 from tests.cli.conftest import CONFIGS, Nuc
-from tests.cli.screens import play, shown
+from tests.cli.screens import play, settle, shown
 
 
 class Wall:
@@ -141,7 +141,7 @@ def test_the_screen_steps_the_leg_until_the_time_has_come_or_it_can_not(
 
     async def drive(pilot: Pilot[Any]) -> None:
         await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settle(pilot)
 
     play(app, drive)
     assert leg.time_s == pytest.approx(0.2 if not breaks else 1 / 15)

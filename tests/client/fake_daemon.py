@@ -182,6 +182,7 @@ class FakeDaemon:
             "latched": self.mode == "FAULT" or self.off,
             "latch_reason": "core_stalled" if self.mode == "FAULT" else "off" if self.off else "",
             "unconfirmed": [],
+            "recording": self.recording,
             "torque": running,
             "control": self.control,
             "clients": [{"name": name, "role": "admin", "verified": False} for name in dict.fromkeys(self.greeted)],

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drivers.units import NS_PER_S
 from nuc_engine.cli.bus import lines
 from nuc_engine.cli.bus.lines import emulate, family_of, planned_servos, split_name, spoken
 from nuc_engine.cli.bus.params import Ids
@@ -343,7 +344,7 @@ class Bench:
         from drivers.bench.release import Releasing, release
 
         line = Releasing(self.url, bus, tuple(servo.bus_id for servo in bus.servos))
-        release([line], self.pace, self.pace.now_ns + round(_RELEASE_S * lines.NS))
+        release([line], self.pace, self.pace.now_ns + round(_RELEASE_S * NS_PER_S))
         if line.failure:
             note(f"{self.url}: {line.failure}; torque may be on: cut the supply")
         elif not line.confirmed_all:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drivers.units import NS_PER_S
 from nuc_engine.cli.bus.bench import FIRST_CYCLES, Bench
 from nuc_engine.cli.bus.bout import check_bout, motors_of
-from nuc_engine.cli.bus.lines import NS, family_of, split_name
+from nuc_engine.cli.bus.lines import family_of, split_name
 from nuc_engine.cli.terminal.errors import BAD, CommandFailed
 from nuc_engine.cli.terminal.output import TableColumn, count, say, say_json, table
 from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand, as_json
@@ -200,8 +201,8 @@ def _measure(line: LineBudgetSpec, url: str, config: str, motors: int, seconds: 
                     times.append(look.time_ns - before_ns)
                 missed += sum(status != 1 for status in look.statuses)
                 before_ns = look.time_ns
-                counter.show(f"{look.time_ns / NS:.1f} of {seconds:g} s ")
-                if look.time_ns >= seconds * NS:
+                counter.show(f"{look.time_ns / NS_PER_S:.1f} of {seconds:g} s ")
+                if look.time_ns >= seconds * NS_PER_S:
                     break
         counter.clear()
     finally:
@@ -243,7 +244,7 @@ def _of_bout(folder: Path, budget: Budget, delay_ns: int, least_ns: int) -> Reac
     steps = [later - earlier for earlier, later in pairwise(times_s)]
     if not steps:
         return Reached(str(folder), 0, float("nan"), None, budget)
-    cycle_ns = median(steps) * NS
+    cycle_ns = median(steps) * NS_PER_S
     waits_ns = least_ns if cycle_ns <= _WAITED * least_ns else 0
     return Reached(str(folder), len(steps), cycle_ns, None, budget, delay_ns, waits_ns)
 
@@ -272,7 +273,10 @@ def _print(
     if pause_ns:
         loop_ns = budget.cycle_ns + pause_ns
         rows += [("pause", pause_ns / _MS, ""), ("loop", loop_ns / _MS, "")]
-        words += ["by the configuration: motor_control_delay_ns, or its motors' cycleMin", f"{NS / loop_ns:.1f} Hz"]
+        words += [
+            "by the configuration: motor_control_delay_ns, or its motors' cycleMin",
+            f"{NS_PER_S / loop_ns:.1f} Hz",
+        ]
     for text, more in zip(table(columns, rows), words, strict=True):
         say(f"{text}  {more}" if more else text)
     say()
@@ -319,7 +323,7 @@ def _words(found: Reached) -> str:
     if not found.cycles:
         return f"{found.source}: not one whole cycle"
     missed = "" if found.missed is None else f", {count(found.missed, 'exchange')} missed"
-    cycles = f"{count(found.cycles, 'cycle')}, {found.cycle_ns / _MS:.3f} ms each, {NS / found.cycle_ns:.1f} Hz"
+    cycles = f"{count(found.cycles, 'cycle')}, {found.cycle_ns / _MS:.3f} ms each, {NS_PER_S / found.cycle_ns:.1f} Hz"
     begin = f"{found.source}: {cycles}{missed}"
     if found.of_prediction is None or found.of_wire is None:
         least = f"{found.waits_ns / _MS:g} ms"
@@ -349,14 +353,14 @@ def _as_data(
         "turnaround_us": line.turnaround_ns / 1000,
         **_budget_data(budget),
         "pause_ms": pause_ns / _MS,
-        "loop_hz": NS / (budget.cycle_ns + pause_ns),
+        "loop_hz": NS_PER_S / (budget.cycle_ns + pause_ns),
         "advice": list(advice),
         "measured": [
             {
                 "source": found.source,
                 "cycles": found.cycles,
                 "cycle_ms": found.cycle_ns / _MS,
-                "rate_hz": NS / found.cycle_ns,
+                "rate_hz": NS_PER_S / found.cycle_ns,
                 "missed": found.missed,
                 "waits_for_cycle_min_ms": found.waits_ns / _MS if found.waits_ns else None,
                 "of_prediction": found.of_prediction,

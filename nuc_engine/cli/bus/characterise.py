@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drivers.units import NS_PER_S
 from nuc_engine.cli.bus.bench import UNCONFIRMED, Bench, Stop, on_bench
 from nuc_engine.cli.bus.force import tick_torque
-from nuc_engine.cli.bus.lines import NS, family_of, plan_for
+from nuc_engine.cli.bus.lines import family_of, plan_for
 from nuc_engine.cli.terminal import wallclock
 from nuc_engine.cli.terminal.errors import BAD, CommandFailed
 from nuc_engine.cli.terminal.output import TableColumn, note, plain, say, say_json, table
@@ -179,7 +180,7 @@ class _Measuring:
         self, bench: Bench, bus: Bus, model: ServoModel, *, hold_s: float, rest_s: float, most_deg: float
     ) -> None:
         self._bench, self._bus, self._model = bench, bus, model
-        self._hold_ns, self._rest_ns = round(hold_s * NS), round(rest_s * NS)
+        self._hold_ns, self._rest_ns = round(hold_s * NS_PER_S), round(rest_s * NS_PER_S)
         self._most = most_deg / model.tick_deg
         self.remarks: list[str] = []
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drivers.units import NS_PER_S
 from nuc_engine.cli.bus.bench import UNCONFIRMED, Bench, on_bench
-from nuc_engine.cli.bus.lines import NS
 from nuc_engine.cli.terminal.progress import Counter
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def command(
     delta = ticks if ticks is not None else _delta_of(known, servo, torque or 0.0)
     bus = bench.bus((servo,))
     bus.set_level(level)
-    push = Push(bus, bench.pace, delta, round(seconds * NS), most / known.tick_deg, known.positions, _PERIOD_NS)
+    push = Push(bus, bench.pace, delta, round(seconds * NS_PER_S), most / known.tick_deg, known.positions, _PERIOD_NS)
     with bench.driving(bus) as stop:
         last = _follow(push, stop)
     errors = [] if push.ending is Ending.DONE else [push.ending.value, *bus.refusals]
@@ -100,7 +100,9 @@ def _follow(push: Push, stop: Stop) -> CycleReadings | None:
     last, counter = None, Counter()
     for look in push.run(stop):
         last = look
-        counter.show(f"{look.time_ns / NS:.1f} s  at {look.positions[0]}  goal {look.goals[0]}  load {look.loads[0]} ")
+        counter.show(
+            f"{look.time_ns / NS_PER_S:.1f} s  at {look.positions[0]}  goal {look.goals[0]}  load {look.loads[0]} "
+        )
     counter.clear()
     return last
 
@@ -120,7 +122,7 @@ def _row(
         "load_unit": model.load_unit,
         "load_n_m": None if last is None else last.loads[0] * model.load_n_m,
         "turned_deg": turned * model.tick_deg,
-        "seconds": 0.0 if last is None else last.time_ns / NS,
+        "seconds": 0.0 if last is None else last.time_ns / NS_PER_S,
     }
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sccils_schemas.documents import Motor
     from sccils_schemas.model import Model
 
-NS = 1_000_000_000
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)=(?P<url>[a-z][a-z0-9]*:.*)")
 _EMULATED_MODEL = "1001"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drivers.units import NS_PER_S
 from nuc_engine.cli.bus.bench import Bench, on_bench
-from nuc_engine.cli.bus.lines import NS
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import TableColumn, count, is_terminal, note, table
 
@@ -69,14 +69,14 @@ def command(bench: Bench, rate: float | None, readings: int | None, seconds: flo
     bus = bench.bus(servos)
     view, last = _View(bench, servos), None
     with bench.stop as stop:
-        for look in watch(bus, bench.pace, round(NS / rate) if rate else 0, stop):
+        for look in watch(bus, bench.pace, round(NS_PER_S / rate) if rate else 0, stop):
             view.take(look)
             last = look
             if bench.as_json:
                 _print_line(view, look)
             else:
                 view.draw(look, last=False)
-            if view.readings == readings or (seconds is not None and look.time_ns >= seconds * NS):
+            if view.readings == readings or (seconds is not None and look.time_ns >= seconds * NS_PER_S):
                 break
     if last is not None and not bench.as_json:
         view.draw(last, last=True)
@@ -129,7 +129,7 @@ class _View:
 
     def draw(self, look: CycleReadings, *, last: bool) -> None:
         """Renew the table when it is time to."""
-        now_s = look.time_ns / NS
+        now_s = look.time_ns / NS_PER_S
         due_s = self._drawn_s + (_REDRAW_S if is_terminal() else _PRINT_S)
         if now_s < due_s and not (last and look is not self._drawn):
             return
@@ -156,10 +156,10 @@ class _View:
         lines = table(_COLUMNS, rows)
         # What comes before the first one, getting to know the servos, is none of theirs.
         since_ns = look.time_ns - self._first_ns
-        rate = f", {(self.readings - 1) / since_ns * NS:.0f} readings/s" if since_ns else ""
+        rate = f", {(self.readings - 1) / since_ns * NS_PER_S:.0f} readings/s" if since_ns else ""
         units = {model.load_unit for model in self._models if model is not None}
         lines.append(
-            f"{look.time_ns / NS:.1f} s, {count(self.readings, 'reading')}{rate}"
+            f"{look.time_ns / NS_PER_S:.1f} s, {count(self.readings, 'reading')}{rate}"
             + "".join(f"; load: {unit}" for unit in sorted(units))
         )
         return lines
@@ -174,9 +174,9 @@ class _View:
             or min(before.positions[k], self.read[k]) < 0
         ):
             return None
-        return (look.positions[k] - before.positions[k]) * tick / (look.time_ns - before.time_ns) * NS
+        return (look.positions[k] - before.positions[k]) * tick / (look.time_ns - before.time_ns) * NS_PER_S
 
 
 def _print_line(view: _View, look: CycleReadings) -> None:
-    click.echo(json.dumps({"elapsed_s": look.time_ns / NS, "servos": view.rows(look)}))
+    click.echo(json.dumps({"elapsed_s": look.time_ns / NS_PER_S, "servos": view.rows(look)}))
     sys.stdout.flush()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drivers.units import NS_PER_S
 from nuc_engine.cli.bus.bench import UNCONFIRMED, Bench, on_bench
-from nuc_engine.cli.bus.lines import NS
 from nuc_engine.cli.bus.params import PLACE, RawOrDegrees
 from nuc_engine.cli.terminal.output import TableColumn, table
 from nuc_engine.cli.terminal.progress import Counter
@@ -143,7 +143,7 @@ def _stay(bus: Bus, bench: Bench, targets: Sequence[int], hold_s: float, stop: S
     from drivers.bench.motion import exchange, wait_for_next
 
     begun_ns = due_ns = bench.pace.now_ns
-    while bench.pace.now_ns - begun_ns < hold_s * NS and not stop() and max(bus.misses) == 0:
+    while bench.pace.now_ns - begun_ns < hold_s * NS_PER_S and not stop() and max(bus.misses) == 0:
         exchange(bus, bench.pace, targets, begun_ns)
         due_ns = wait_for_next(bench.pace, due_ns, _PERIOD_NS, stop)
 

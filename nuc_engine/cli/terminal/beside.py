@@ -7,12 +7,11 @@ import sys
 
 import click
 
+from drivers.units import NS_PER_S
 from nuc_engine.cli.terminal.output import note
 from nuc_engine.experiments.live import Deed
 from nuc_engine.experiments.protocol import BoutPlan
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect
-
-_NS = 1_000_000_000
 
 
 class TerminalHand:
@@ -64,11 +63,11 @@ def describe(event: PlantEvent) -> str:
             text = f"raise or lower the leg to {event.height_cm:g} cm"
         case Load():
             how = "press the foot down" if event.down_n > 0 else "unload the foot"
-            text = f"{how} with {abs(event.down_n):g} N for {event.duration_ns / _NS:g} s"
+            text = f"{how} with {abs(event.down_n):g} N for {event.duration_ns / NS_PER_S:g} s"
         case Disconnect():
-            text = f"take the leg off below {event.joint}, within {event.duration_ns / _NS:g} s"
+            text = f"take the leg off below {event.joint}, within {event.duration_ns / NS_PER_S:g} s"
         case Reconnect():
-            text = f"put the leg together again, within {event.duration_ns / _NS:g} s"
+            text = f"put the leg together again, within {event.duration_ns / NS_PER_S:g} s"
     return text
 
 

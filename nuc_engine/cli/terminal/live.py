@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from drivers.units import NS_PER_S
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
 from nuc_engine.bout.run import PLANT_SPEC_FILE, open_leg, prepare_bout, schedule_events
 from nuc_engine.cli.terminal import wallclock
@@ -24,7 +25,6 @@ from nuc_engine.plants.scripted import events_of
 from nuc_engine.plants.spec import load_spec
 from sccils_schemas.model import Model
 
-NS = 1_000_000_000
 TRACE_S = 3.0
 _LATE_S = 0.5
 """Beyond this a picture gives up catching up, rather than racing after the clock."""
@@ -128,17 +128,17 @@ class LiveLeg:
     @property
     def time_s(self) -> float:
         """Simulated time so far."""
-        return self._executive.clock.now_ns / NS
+        return self._executive.clock.now_ns / NS_PER_S
 
     def advance(self, to_s: float) -> None:
         """Run up to this simulated time."""
-        end_ns = round(to_s * NS)
+        end_ns = round(to_s * NS_PER_S)
         while self._executive.clock.now_ns < end_ns:
             due_ns = (self._executive.clock.now_ns // HISTORY_NS + 1) * HISTORY_NS
             self._executive.run_until(min(due_ns, end_ns))
             for record in self._plant.take_records():
                 self._records.append(record)
-                self._counter.add(record[0] / NS, record[3], record[4])
+                self._counter.add(record[0] / NS_PER_S, record[3], record[4])
             if self._executive.clock.now_ns >= due_ns:
                 self._note_history()
 
@@ -245,11 +245,11 @@ class _Witness:
         if applied.time_ns != self._moment_ns:
             self._moment_ns, self._names = applied.time_ns, []
         self._names.append(self._plan.hdsos[applied.write.hdso].name)
-        self.told = f"{applied.time_ns / NS:.1f} s: the script wrote {len(self._names)}: {', '.join(self._names)}"
+        self.told = f"{applied.time_ns / NS_PER_S:.1f} s: the script wrote {len(self._names)}: {', '.join(self._names)}"
 
     def event(self, now_ns: int, kind: str, text: str) -> None:
         """Tell of an event."""
-        self.told = f"{now_ns / NS:.1f} s: {kind}: {text}"
+        self.told = f"{now_ns / NS_PER_S:.1f} s: {kind}: {text}"
 
 
 def _state_colors(model: Model, plan: Plan) -> list[Sequence[float]]:

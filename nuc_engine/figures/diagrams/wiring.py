@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
+from drivers.units import NS_PER_S
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.tracks import JointRole, joint_role
 from nuc_engine.model.changes import Changeset
@@ -24,7 +25,6 @@ from sccils_schemas.nesting import MAX_RULE_LEVELS
 from sccils_schemas.rules import And, Inequality, Rule, Variable, parse_tokens
 
 Color = tuple[float, float, float]
-NS_PER_S = 1e9
 MAX_CASES = 256
 
 

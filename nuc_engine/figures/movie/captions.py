@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from drivers.units import S_PER_NS
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.by_hand import event_text
 from nuc_engine.analysis.errors import AnalysisError, BoutError
@@ -18,7 +19,6 @@ from nuc_engine.model.plan import Plan
 from nuc_engine.model.values import value_text
 from nuc_engine.plants.events import PlantEvent
 
-NS = 1e-9
 LONGEST = 96
 """Most characters of an event."""
 
@@ -61,7 +61,7 @@ class Captions:
 
 def captions_of(bout: Bout, events: Sequence[PlantEvent] = ()) -> Captions:
     """Return what is to be written beside a bout; nothing of one whose configuration can not be read any more."""
-    by_hand = [(event.at_ns * NS + bout.shifted_s, f"by hand: {event_text(event)}") for event in events]
+    by_hand = [(event.at_ns * S_PER_NS + bout.shifted_s, f"by hand: {event_text(event)}") for event in events]
     try:
         behaviours, changes = tuple(_behaviours(bout)), list(_changes(bout))
     except BoutError:
@@ -96,7 +96,7 @@ def _changes(bout: Bout) -> Iterator[tuple[float, str]]:
     names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
     for changeset in changesets:
         for text in _change_texts(plan, changeset, names):
-            yield changeset.time_ns * NS + bout.shifted_s, text
+            yield changeset.time_ns * S_PER_NS + bout.shifted_s, text
 
 
 def _change_texts(plan: Plan, changeset: Changeset, names: dict[int, str]) -> Iterator[str]:
