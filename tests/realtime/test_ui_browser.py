@@ -190,9 +190,15 @@ def test_a_bout_is_run_and_ended_by_hand(bench, ui, tab):
         page.wait_for_timeout(300)
         page.keyboard.up("Enter")
         assert served.words()["latched"], "a short press does not arm"
-        page.keyboard.down("Enter")
-        wait_for(lambda: not served.words()["latched"], "arming", served)
-        page.keyboard.up("Enter")
+
+        def held():
+            """A core that has just begun has not heard of every servo, and refuses: hold it again."""
+            page.keyboard.down("Enter")
+            page.wait_for_timeout(1300)
+            page.keyboard.up("Enter")
+            return not served.words()["latched"]
+
+        wait_for(held, "arming", served)
     page.get_by_label("labels").fill(f"surface=carpet, who={HOSTILE}")
     page.get_by_label("note").fill("it's new")
     assert "--note 'it'\"'\"'s new'" in page.locator(".form .copy code").first.inner_text()
