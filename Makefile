@@ -4,50 +4,60 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= data/experiment_a
 
-.PHONY: run test test-fast test-realtime coverage check lint types imports experiments bench bench-daemon nightly clean help
+.PHONY: run ui test test-fast test-realtime coverage check lint types imports experiments bench bench-daemon nightly clean help
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
 	@echo "make experiments  every experiment of the dissertation, 20 repetitions each, with evidence and figures (18 min on two cores), into docs/experiments/"
+	@echo "make ui      the workbench in the browser, beside a daemon with an emulated cockroach leg"
 	@echo "make test    all tests: test-fast on the virtual clock, then test-realtime, which kills real processes"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
 	@echo "make bench   speed table into benchmarks/"
 	@echo "make bench-daemon  the daemon in real time beside what the machine can do (15 min), table into benchmarks/"
-	@echo "make nightly every configuration over 20 judging seeds, a million inputs into every decoder, a million late lines, every kind of bout and a"
+	@echo "make nightly every configuration over 20 judging seeds, a million inputs into every decoder, 100,000 at the page's server, a million late lines, every kind of bout and a"
 	@echo "             hundred mutants verified, wire efficiency of all servos, a browser with a hostile page, floods, 900 terminals held up, 500 random deaths of the daemon's processes and"
 	@echo "             20 of each kind, the daemon for 60 min under load; tables into benchmarks/, docs/fuzz.md, docs/faults.md"
 	@echo "make clean   remove .venv and caches (never data/)"
 
 $(VENV)/.sim: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,ui]'
 	@touch $@
 
 $(VENV)/.lab: $(VENV)/.sim
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,lab]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,ui,lab]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.lab
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,lab,dask,mcap,test]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,ui,lab,dask,mcap,test]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,lab,dask,mcap,test,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[sim,plot,ui,lab,dask,mcap,test,dev]'
+	@touch $@
+
+# What checks the workbench's page, where there is npm: TypeScript for its types, axe-core for who can not see it. The page has neither.
+$(VENV)/.npm: $(VENV)/.sim
+	@if command -v npm >/dev/null; then npm install --silent --no-save --prefix $(VENV) typescript@5 axe-core@4; \
+	else echo "NO NPM: types and accessibility of the workbench's page are not checked"; fi
 	@touch $@
 
 run: $(VENV)/.sim
 	$(BIN)/nuc run lin_roach --script experiment_a --duration 60 --scratch $(OUT) --plot
+
+ui: $(VENV)/.lab
+	$(BIN)/nuc ui --emulated lin_roach
 
 experiments: $(VENV)/.lab
 	$(BIN)/nuc experiment all --pages docs/experiments
 
 test: test-fast test-realtime
 
-test-fast: $(VENV)/.test
+test-fast: $(VENV)/.test $(VENV)/.npm
 	$(BIN)/python -m pytest -n 2 tests --ignore=tests/realtime
 
 # Real processes on the real clock, one after the other; what a busy machine spoiled is tried once more, and said so.
-test-realtime: $(VENV)/.test
+test-realtime: $(VENV)/.test $(VENV)/.npm
 	$(BIN)/python -m pytest -rs tests/realtime || $(BIN)/python -m pytest -rs --last-failed tests/realtime
 
 # Every line and branch of the codecs is tested: what they let through drives motors.
@@ -61,10 +71,11 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 
 # Elsewhere: what needs no Linux is checked against what Windows and macOS have, and nothing else is known of them.
-types: $(VENV)/.dev
+types: $(VENV)/.dev $(VENV)/.npm
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/pyright --pythonpath $(BIN)/python -p pyright.elsewhere.json --pythonplatform Windows
 	$(BIN)/pyright --pythonpath $(BIN)/python -p pyright.elsewhere.json --pythonplatform Darwin
+	if [ -x $(VENV)/node_modules/.bin/tsc ]; then $(VENV)/node_modules/.bin/tsc -p tests/ui/tsconfig.json; fi
 
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
@@ -72,9 +83,10 @@ imports: $(VENV)/.dev
 check: lint types imports coverage test
 
 nightly: $(VENV)/.test
-	$(BIN)/python -m pytest -rs tests/realtime/test_browser.py
+	$(BIN)/python -m pytest -rs tests/realtime/test_browser.py tests/realtime/test_ui_browser.py
 	$(BIN)/python -m benchmarks.stepping
 	$(BIN)/python -m benchmarks.fuzz
+	$(BIN)/python -m benchmarks.webfuzz
 	$(BIN)/python -m benchmarks.late
 	$(BIN)/python -m benchmarks.verify
 	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup off wire deaths held edits cycles floods

@@ -20,6 +20,7 @@
     realtime/          the real clock, real-time rights, and how punctual a task is
     recording/         the data directory: logs, input record, manifest, recovery
     service/           the process of the daemon that talks to people and programs
+    ui/                the workbench in the browser: its server, an ordinary client of the daemon, and its page
     verify/            the oracle of `nuc verify`: shares no code with what it checks
 
 A bout from Python begins with `from nuc_engine import BoutSpec, run_bout`.

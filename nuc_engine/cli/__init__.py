@@ -9,6 +9,7 @@
     many/        commands that run many bouts
     off          `nuc ctl off` before the command line of all other commands is loaded
     terminal/    arguments, output, endings, errors, screens
+    ui           the workbench in the browser
 
 Exit status: 0 good, 1 what was asked about is bad, 2 the command line itself is wrong.
 """

@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "minimise": ("many.minimise", "what a changeset needs, and which changesets commute"),
         "serve": ("bout.serve", "the engine beside a leg: real time, commands over a socket, until it is ended"),
         "emulate": ("bout.emulate", "a leg's servo bus on a pseudo-terminal, in real time"),
+        "ui": ("ui", "the workbench in the browser: watch a leg, stop it, look at its bouts"),
         "ctl": ("ctl", "talk to a running daemon: run, tune, log, watch"),
         "export": ("look.export", "a bout for other programs: Parquet, CSV, MCAP"),
         "recover": ("look.recover", "mend bouts that were cut off by a power cut"),

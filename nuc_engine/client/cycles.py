@@ -44,11 +44,13 @@ class CycleColumn:
 class Cycles:
     """A reader; it begins with the record that is written next. `configuration` and `columns` say what records hold.
 
-    Raises CyclesError.
+    With `earlier` it begins with the first that was written since the daemon began, or had these columns. Raises
+    CyclesError.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, earlier: bool = False) -> None:
         self.path = Path(path)
+        self._earlier = earlier
         try:
             with self.path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -134,7 +136,7 @@ class Cycles:
             self._record = struct.Struct("<" + "".join("q" if c.type == "i8" else "d" for c in self.columns))
             self._at, self._slot_bytes, self._slots = at, slot_bytes, slots
             # Those of another layout than before are new from their first on.
-            self._next = self._words[_FIRST] if self._layout else written
+            self._next = self._words[_FIRST] if self._layout or self._earlier else written
             self._layout = layout
             return
         raise CyclesError(f"{self.path}: nothing is written there yet: try again once the daemon is ready")

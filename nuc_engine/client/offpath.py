@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic  # noqa: TID251  how long a daemon takes to answer is real time
 from typing import Any, cast
 
-from nuc_engine.machine.rundir import OFF
+from nuc_engine.machine.rundir import OFF, PROBE
 
 ANSWER_S = 3.0
 """How long an answer is waited for; the daemon itself waits a second for its servos."""
@@ -60,6 +60,31 @@ def take_torque_off_in(
     finally:
         for call in calls.values():
             call.socket.close()
+
+
+def probe_off_in(folder: Path, answer_s: float = AGAIN_S) -> Mapping[str, Any] | str:
+    """Ask the daemon of a folder whether torque off would be heard; return its answer, or what is wrong.
+
+    The question goes to those who read the socket for torque off, to a socket of its own: it can not be taken for a
+    request, and a daemon of a version that knows no questions is sent none. An answer has `heard_by`, `torque` and
+    `latched`.
+    """
+    family = socket.AddressFamily["AF_UNIX"]
+    with socket.socket(family, socket.SOCK_DGRAM) as off, socket.socket(family, socket.SOCK_DGRAM) as asking:
+        try:
+            # To be connected is to be permitted to send; nothing is sent.
+            off.connect(str(folder / OFF))
+            asking.bind("")
+            asking.settimeout(answer_s)
+            asking.sendto(b"", str(folder / PROBE))
+            answer: object = json.loads(asking.recv(_ANSWER_BYTES))
+        except TimeoutError:
+            return "nobody reads the socket for torque off"
+        except (FileNotFoundError, ConnectionRefusedError):
+            return "no daemon is there any more" if not has_off(folder) else "this daemon can not be asked"
+        except (OSError, ValueError, RecursionError) as error:
+            return str(error)
+    return cast(Mapping[str, Any], answer) if isinstance(answer, dict) else "an answer that is none"
 
 
 class _Call:

@@ -271,7 +271,8 @@ def run(launch: Launch, ends: Sequence[int] = ()) -> int:
     plan = block.read_plan()
     motors = [motor.name for motor in plan.motors]
     receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM, fileno=launch.off)
-    desk = OffServer(words, receiver, Requester.GUARDIAN, lambda: motors, tell)
+    probe = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM, fileno=launch.probe)
+    desk = OffServer(words, receiver, Requester.GUARDIAN, lambda: motors, tell, probe)
     guardian = Guardian(
         words,
         open_lines(launch.buses, plan),

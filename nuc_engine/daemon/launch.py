@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -67,7 +67,8 @@ class Launch:
     """The block, three eventfds, a pidfd of the main process, the open buses and the options.
 
     `run_dir` is the folder of the daemon's sockets, which is there before all else, and `off` the socket in it that
-    takes the torque off; `cycles` is the file in it that the core writes every cycle to.
+    takes the torque off, `probe` the one that says whether it would; `cycles` is the file in it that the core writes
+    every cycle to.
     `to_core`, `to_service` and `to_supervisor` are written to wake a process up; what to do stands in the block. With
     `to_journal` stderr is read by the system's journal.
     """
@@ -81,5 +82,11 @@ class Launch:
     options: ServeOptions
     run_dir: Path = Path()
     off: int = -1
+    probe: int = -1
     cycles: int = -1
     to_journal: bool = False
+
+    def without_descriptors(self) -> tuple[Launch, list[int]]:
+        """Return the same without buses and sockets for torque off, and the descriptors that a child so closes."""
+        held = [fd for fd in (self.off, self.probe, *(bus.fd for bus in self.buses)) if fd >= 0]
+        return replace(self, buses=tuple(replace(bus, fd=-1) for bus in self.buses), off=-1, probe=-1), held

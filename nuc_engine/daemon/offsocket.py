@@ -10,6 +10,11 @@ The answer goes to the sender's address, once every servo has confirmed or ANSWE
 
 `confirmed_ns` counts from the instant the datagram was read. Only abstract addresses (unix(7)) are answered: a path may
 lead to the socket of another program.
+
+Whether it would be heard is asked at another socket, `probe`, which the same processes read in the same look, after the
+first. What comes there is never a request, and what comes at the first always is, whoever speaks to whichever version:
+
+    {"heard_by": "guardian", "torque": true, "latched": false}
 """
 
 from __future__ import annotations
@@ -31,6 +36,9 @@ READS = 16
 
 ANSWER_NS = 1_000_000_000
 """How long servos have to confirm before the answer names those that have not."""
+
+QUESTIONS = 4
+"""Questions that are answered in one look at most."""
 
 MOST_WAITING = 32
 """Senders that may wait for an answer; who comes beside them has to ask again."""
@@ -82,7 +90,7 @@ class MotorNames:
 class OffServer:
     """Reads the socket for one process, the `asker`. `motors` returns the names of the plan's motors in their order.
 
-    `tell` takes (name, text) of an event.
+    `tell` takes (name, text) of an event. `probe` is where it is asked whether it listens.
     """
 
     def __init__(
@@ -92,8 +100,10 @@ class OffServer:
         asker: Requester,
         motors: Callable[[], Sequence[str] | None],
         tell: Callable[[str, str], None],
+        probe: socket.socket | None = None,
     ) -> None:
         self._words, self._socket, self._asker, self._motors, self._tell = words, receiver, asker, motors, tell
+        self._probe = probe
         self._waiting: list[tuple[bytes, int, int]] = []
         self._second = self._lines = self._untold = 0
 
@@ -110,6 +120,8 @@ class OffServer:
                 self._waiting.append((sender, now_ns, number))
         if self._waiting:
             self._answer(now_ns, everybody=False)
+        if self._probe is not None:
+            self._say_it_is_heard(self._probe)
 
     def leave(self, now_ns: int) -> None:
         """Read once more, and answer all: this process ends."""
@@ -137,6 +149,21 @@ class OffServer:
             with suppress(OSError):
                 self._socket.sendto(json.dumps(answer).encode(), sender)
         self._waiting = keep
+
+    def _say_it_is_heard(self, probe: socket.socket) -> None:
+        for _ in range(QUESTIONS):
+            try:
+                _, sender = probe.recvfrom(1)
+            except OSError:
+                break
+            if isinstance(sender, bytes) and sender.startswith(b"\0"):
+                answer = {
+                    "heard_by": self._asker.name.lower(),
+                    "torque": bool(self._words[Word.TORQUE]),
+                    "latched": bool(self._words[Word.LATCHED]),
+                }
+                with suppress(OSError):
+                    probe.sendto(json.dumps(answer).encode(), sender)
 
     def _note(self, now_ns: int, why: bytes, credentials: Sequence[tuple[int, int, bytes]]) -> None:
         """Tell who asks, or count who is not told."""

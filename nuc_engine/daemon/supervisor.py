@@ -209,8 +209,7 @@ class Supervisor:
         if self._service.may_start(now_ns):
             words[Word.SERVICE_HEARTBEAT] = 0
             self._heartbeats.service.begin()
-            hidden = replace(self._launch, buses=tuple(replace(bus, fd=-1) for bus in self._launch.buses), off=-1)
-            close = [fd for fd in (self._launch.off, *(bus.fd for bus in self._launch.buses)) if fd >= 0]
+            hidden, close = self._launch.without_descriptors()
             program = partial(self._programs.service, hidden)
             child = self._fork("nuc-service", program, urgent=False, close=close, death_signal=END_SIGNAL)
             self._service.fill(child, now_ns)

@@ -29,6 +29,9 @@ LIBRARIES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "mcap": ("MCAP", "mcap", "mcap"),
         "scipy": ("SciPy", "lab", "scipy"),
         "distributed": ("Dask", "dask", "distributed"),
+        "starlette": ("Starlette", "ui", "starlette"),
+        "uvicorn": ("uvicorn", "ui", "uvicorn"),
+        "websockets": ("websockets", "ui", "websockets"),
     }
 )
 """Module of a library that may not be there -> its name, the extra that brings it, and what indices call it."""

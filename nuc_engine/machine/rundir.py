@@ -24,6 +24,9 @@ from pathlib import Path
 COMMAND, TELEMETRY, OFF = "command", "telemetry", "off"
 """Names of the sockets in a folder: requests and telemetry over ZeroMQ, and datagrams that take the torque off."""
 
+PROBE = "probe"
+"""Name of the socket in a folder where it is asked whether torque off would be heard."""
+
 CYCLES = "cycles"
 """Name of the file in a folder in which every cycle can be read, or of a link to it."""
 

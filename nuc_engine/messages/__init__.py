@@ -7,4 +7,5 @@ errors       what can go wrong between a client and the daemon
 keys         CURVE keys of daemon and clients, and the list of those who may talk to the daemon
 limits       what a value in a request may be
 requests     every request of the command channel, one class each
+typescript   all messages as TypeScript types
 """

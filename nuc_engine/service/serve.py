@@ -28,7 +28,7 @@ from nuc_engine.daemon.ports import BusPort
 from nuc_engine.daemon.spawn import Child, fork
 from nuc_engine.daemon.supervisor import Supervisor
 from nuc_engine.daemon.wire import RecordKind, pack
-from nuc_engine.machine.rundir import COMMAND, OFF, RunDir, socket_path, take
+from nuc_engine.machine.rundir import COMMAND, OFF, PROBE, RunDir, socket_path, take
 from nuc_engine.realtime import RealClock
 from nuc_engine.realtime.system import LinuxSystem
 
@@ -74,6 +74,7 @@ def serve(
         own = take(Path(options.configuration).resolve().name if options.configuration else "leg", environment)
         stack.callback(own.remove)
         off = stack.enter_context(open_off(socket_path(own.path, OFF)))
+        probe = stack.enter_context(open_off(socket_path(own.path, PROBE)))
         show(f"listens at ipc://{own.path / COMMAND}")
         signals = stack.enter_context(_signals())
         emulators: list[tuple[str, Callable[[], int]]] = []
@@ -106,6 +107,7 @@ def serve(
             options=options,
             run_dir=own.path,
             off=off.fileno(),
+            probe=probe.fileno(),
             cycles=make_file(own.path),
             to_journal=_is_journal(environment.get("JOURNAL_STREAM", "")),
         )
@@ -116,7 +118,7 @@ def serve(
             partial(_fork_of, own),
             clock,
             signals=signals,
-            heed=OffServer(block.words, off, Requester.SUPERVISOR, MotorNames(block), tell).look,
+            heed=OffServer(block.words, off, Requester.SUPERVISOR, MotorNames(block), tell, probe).look,
             notifier=Notifier(systemd.address),
             watchdog_ns=systemd.watchdog_ns,
             emulators=emulators,

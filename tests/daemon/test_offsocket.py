@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 from nuc_engine.bout.run import prepare_bout
 from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.off_requests import Requester, confirm, pending_requesters, request_off, requested
-from nuc_engine.daemon.offsocket import ANSWER_NS, LINES, MOST_WAITING, READS, MotorNames, OffServer, open_off
+from nuc_engine.daemon.offsocket import (
+    ANSWER_NS,
+    LINES,
+    MOST_WAITING,
+    QUESTIONS,
+    READS,
+    MotorNames,
+    OffServer,
+    open_off,
+)
 
 S = 1_000_000_000
 MOTORS = ("hip", "knee")
@@ -27,19 +36,24 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.words, self.now, self.told = [0] * 192, 100 * S, []
         self.path = folder / "off"
-        self.socket = open_off(self.path)
+        self.socket, self.probe = open_off(self.path), open_off(folder / "probe")
         self.desk = OffServer(
-            self.words, self.socket, Requester.SUPERVISOR, lambda: MOTORS, lambda *event: self.told.append(event)
+            self.words,
+            self.socket,
+            Requester.SUPERVISOR,
+            lambda: MOTORS,
+            lambda *event: self.told.append(event),
+            self.probe,
         )
         self.words[Word.TORQUE] = 1
         self.senders = []
 
-    def send(self, content: bytes = b"", *, bind: bool = True) -> socket.socket:
+    def send(self, content: bytes = b"", *, bind: bool = True, to: str = "off") -> socket.socket:
         sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self.senders.append(sender)
         if bind:
             sender.bind("")
-        sender.sendto(content, str(self.path))
+        sender.sendto(content, str(self.path.with_name(to)))
         return sender
 
     def look(self, after_ns: int = 0) -> None:
@@ -54,7 +68,7 @@ class Bench:
             confirm(self.words, Word.OFF_DONE_CORE, requested(self.words))
 
     def close(self) -> None:
-        for end in (self.socket, *self.senders):
+        for end in (self.socket, self.probe, *self.senders):
             end.close()
 
 
@@ -227,3 +241,59 @@ def test_who_has_been_served_hears_it_while_others_go_on_asking(bench):
     bench.look(4_000_000)
     assert pending_requesters(bench.words) == (Requester.SUPERVISOR,)
     assert heard(sender)["unconfirmed"] == []
+
+
+@settings(max_examples=50)
+@given(content=st.binary(max_size=5000))
+def test_a_question_of_any_content_is_answered_and_takes_no_torque_off(tmp_path_factory, content):
+    bench = Bench(tmp_path_factory.mktemp("off"))
+    try:
+        before = list(bench.words)
+        asking = bench.send(content, to="probe")
+        bench.look()
+        assert heard(asking) == {"heard_by": "supervisor", "torque": True, "latched": False}
+        assert bench.words == before
+        assert bench.told == []
+        assert pending_requesters(bench.words) == ()
+    finally:
+        bench.close()
+
+
+def test_a_flood_of_questions_neither_keeps_torque_off_from_being_heard_nor_costs_more_than_so_many_reads(bench):
+    calls, receive = [], bench.probe.recvfrom
+    double = type(
+        "Counting", (), {"recvfrom": lambda _, n: (calls.append(1), receive(n))[1], "sendto": bench.probe.sendto}
+    )
+    bench.desk._probe = double()
+    with pytest.raises(BlockingIOError):
+        while True:
+            bench.send(bind=False, to="probe")
+    bench.send(b"a hand in the leg")
+    bench.look()
+    assert pending_requesters(bench.words) == (Requester.SUPERVISOR,)
+    assert len(calls) == QUESTIONS
+
+
+def test_who_asks_from_a_path_is_not_answered(bench, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:
+        sender.bind(str(tmp_path / "sender"))
+        sender.sendto(b"", str(bench.path.with_name("probe")))
+        bench.look()
+        assert heard(sender) is None
+    asking = bench.send(to="probe")
+    bench.look()
+    assert heard(asking) is not None, "the next one is"
+
+
+def test_what_looks_like_a_question_is_a_request_where_requests_come(bench):
+    for content in (b"", b"probe", b'{"heard_by": 1}'):
+        bench.send(content)
+    bench.look()
+    assert pending_requesters(bench.words) == (Requester.SUPERVISOR,)
+
+
+def test_a_desk_without_that_socket_asks_nobody(bench):
+    desk = OffServer(bench.words, bench.socket, Requester.GUARDIAN, lambda: MOTORS, lambda *_: None)
+    asking = bench.send(to="probe")
+    desk.look(bench.now)
+    assert heard(asking) is None

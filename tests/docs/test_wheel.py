@@ -55,9 +55,11 @@ def test_pages_of_experiments_can_be_written(installed: Path, tmp_path: Path) ->
 
 
 def test_no_picture_and_no_page_is_carried_along(installed: Path) -> None:
-    assert {path.suffix for path in installed.rglob("*.*") if path.is_file()} <= {
+    web = installed / "nuc_engine" / "ui" / "web"
+    assert {path.suffix for path in installed.rglob("*.*") if path.is_file() and not path.is_relative_to(web)} <= {
         *(".py", ".xml", ".toml", ".json", ".dtd", ".rng", ".h", ".md")
     }
+    assert (web / "index.html").is_file(), "but for the workbench's own"
     templates = installed / "nuc_engine" / "experiments"
     assert [path for path in installed.rglob("*.md") if not path.is_relative_to(templates)] == []
 

@@ -1,0 +1,116 @@
+"""What the page of `nuc ui` costs, in a real browser beside an emulated leg that steps, for a few minutes.
+
+    python -m benchmarks.ui_page [MINUTES]       prints a table; 2 minutes without one
+
+Age: from the end of a cycle in the core to its record in the page, and to the picture that first can show it. Work: of
+the page's own code for each picture, with twelve traces. Memory: of the tab's process, as the kernel counts it.
+Needs chromium and playwright.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import statistics
+import sys
+import tempfile
+import time  # noqa: TID251  what is measured is real time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.ui_screens import begin
+from nuc_engine.ui.server import WEB
+from tests.realtime.ui_browser import browsing, server
+
+TRACES = 12
+LISTEN = """() => {
+  globalThis.ages = []; globalThis.shown = []; let newest = null;
+  const now = () => performance.timeOrigin + performance.now();
+  nuc.live.onRecords.add((from, to) => {
+    newest = nuc.live.ring.at(nuc.live.timeColumn, to - 1) * 1e3 + nuc.live.originNs / 1e6;
+    if (ages.length < 200000) ages.push(now() - newest);
+  });
+  const frame = () => {
+    if (newest !== null && shown.length < 200000) shown.push(now() - newest);
+    newest = null;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}"""
+CHOOSE = """count => {
+  const wanted = nuc.live.columns.map(({name}) => name).filter((name) => /(angle|current|force|state)$/.test(name));
+  const layout = {'': {names: wanted.slice(0, count), windowS: 10}};
+  localStorage.setItem('nuc-traces', JSON.stringify({[nuc.live.configuration]: layout}));
+  nuc.live.dispatchEvent(new Event('layout'));
+}"""
+
+
+def share(values: Sequence[float], part: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(part * len(values)))]
+
+
+def resident_mb(pid: int) -> float:
+    """Return the memory of a process that is its own, MB."""
+    found = re.search(r"^RssAnon:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return int(found[1]) / 1024 if found else float("nan")
+
+
+def tab_pid(watched: Any) -> int:
+    """Return the process that has the page: of all that draw pages, the one with most memory."""
+    session = watched.page.context.browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    return max((each["id"] for each in processes if each["type"] == "renderer"), key=resident_mb)
+
+
+def row(name: str, values: Sequence[float], unit: str = "ms") -> None:
+    middle, late = statistics.median(values), share(values, 0.95)
+    print(f"{name:<34} p50 {middle:6.1f}  p95 {late:6.1f}  max {max(values):6.1f} {unit}")
+
+
+def measure(minutes: float) -> None:
+    sent = [path for path in Path(WEB).rglob("*") if path.suffix in {".html", ".js", ".css", ".svg"}]
+    size = sum(len(gzip.compress(path.read_bytes())) for path in sent)
+    print(f"page: {size / 1e3:.0f} kB compressed, {len(sent)} files")
+    with tempfile.TemporaryDirectory(prefix="nuc-") as place:
+        folder = Path(place)
+        with (
+            server(folder, "--emulated", "lin_roach", "--data", str(folder / "data")) as started,
+            browsing(folder) as tab,
+        ):
+            watched = tab(started)
+            whole, connected = watched.page.evaluate(
+                "[performance.getEntriesByType('navigation')[0].loadEventEnd, nuc.live.openedAt]"
+            )
+            print(f"first page: whole after {whole:.0f} ms, connected after {connected:.0f} ms")
+            begin(watched)
+            watched.go("traces")
+            watched.page.evaluate(CHOOSE, TRACES)
+            watched.page.wait_for_timeout(3000)
+            offset_ms = (time.time_ns() - time.monotonic_ns()) / 1e6
+            watched.page.evaluate(LISTEN)
+            frames, work, memory = watched.page.evaluate("nuc.frames"), list[float](), list[float]()
+            pid = tab_pid(watched)
+            end = time.monotonic() + 60 * minutes
+            while time.monotonic() < end:
+                watched.page.wait_for_timeout(5000)
+                told = watched.page.evaluate("[nuc.frames, Array.from(nuc.frameMs)]")
+                fresh = min(told[0] - frames, len(told[1]))
+                work += [told[1][(told[0] - 1 - k) % len(told[1])] for k in range(fresh)]
+                frames = told[0]
+                memory.append(resident_mb(pid))
+            ages, shown, missed = watched.page.evaluate("[ages, shown, nuc.live.missed]")
+            lanes = watched.page.evaluate("document.querySelectorAll('.lane').length")
+            row("age of a record in the page", [age - offset_ms for age in ages])
+            row("age in the picture that shows it", [age - offset_ms for age in shown])
+            row(f"work for a picture, {lanes} traces", work)
+            print(f"{'pictures a second':<34} {len(work) / (60 * minutes):6.1f}")
+            print(f"{'records missed':<34} {missed:6d}")
+            half = len(memory) // 2
+            print(
+                f"memory of the tab: {memory[0]:.0f} MB, halfway {memory[half]:.0f} MB, at the end {memory[-1]:.0f} MB"
+            )
+
+
+if __name__ == "__main__":
+    measure(float(sys.argv[1]) if len(sys.argv) > 1 else 2.0)

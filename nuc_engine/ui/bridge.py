@@ -1,0 +1,268 @@
+"""One daemon, watched for all tabs: every cycle's record, its status, its events, whether it answers at all.
+
+A thread asks for status and events on a client of its own (role watch). Records come from the file of cycles where the
+daemon is on this machine (`nuc_engine.client.cycles`), which costs it nothing; from elsewhere, from a stream of all
+values.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import threading
+from array import array
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from time import monotonic, time
+from typing import Any, Protocol
+
+import msgspec
+
+from nuc_engine.client import Client, ClientError, Keys
+from nuc_engine.client.offpath import has_off
+from nuc_engine.machine.locations import NotFound, find_configuration
+from nuc_engine.machine.rundir import CYCLES
+from nuc_engine.ui.cycles import CycleFollower, Records
+from nuc_engine.ui.scene import scene_of
+from nuc_engine.ui.stream import TelemetryStream
+
+STATUS_S = 0.2
+"""How often the daemon is asked how it is."""
+
+GONE_S = 0.7
+"""A daemon that has not answered for so long is gone."""
+
+BATCH_S = 0.01
+"""How often records are passed on."""
+
+ANSWER_S = 0.4
+EVENTS_KEPT = 500
+_MOST_RECORDS = 512
+HEAD = struct.Struct("<IId")
+"""Before the records of a batch: layout, number of records, seconds since 1970 when it was sent."""
+
+
+class BridgeListener(Protocol):
+    """A tab, as the bridge sees it; called on the event loop."""
+
+    def put(self, message: str | bytes, records: int = 0) -> None:
+        """Take a message for the page."""
+        ...
+
+    def control(self, holder: str, asked_s: float) -> None:
+        """Hear who had control when the daemon was asked at `asked_s`."""
+        ...
+
+
+class DaemonBridge:
+    """Watches the daemon at an address and tells all listeners. To be started and closed on the event loop."""
+
+    def __init__(self, address: str, *, name: str, keys: Keys | None = None) -> None:
+        self.address, self.name, self.keys = address, name, keys
+        self.status: dict[str, Any] = {}
+        self.layout = 0
+        self.columns: list[dict[str, str]] = []
+        # A socket that was forwarded from elsewhere has no others beside it.
+        self.every_cycle = address.startswith("ipc://") and (has_off(self.folder) or not self.folder.exists())
+        self._model: dict[str, Any] | None = None
+        self._configuration = ""
+        self._plant: dict[str, float] | None = None
+        self._events: deque[dict[str, Any]] = deque(maxlen=EVENTS_KEPT)
+        self._gone: dict[str, Any] | None = None
+        self._listeners: list[BridgeListener] = []
+        self._ended, self._hurried = threading.Event(), threading.Event()
+        self._model_of: tuple[str, int] | None = None
+        self._cores, self._ready = 0, False
+        self._thread = threading.Thread(target=self._watch, name="nuc-ui watch", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pump: asyncio.Task[None] | None = None
+        self._stream: TelemetryStream | None = None
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+        if self.every_cycle:
+            self._pump = self._loop.create_task(self._read_cycles(CycleFollower(self.folder / CYCLES)))
+
+    async def close(self) -> None:
+        """End, and let go of everything."""
+        self._ended.set()
+        self._hurried.set()
+        if self._pump is not None:
+            self._pump.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._pump
+        await asyncio.to_thread(self._thread.join)
+        if self._stream is not None:
+            await asyncio.to_thread(self._stream.close)
+
+    @property
+    def folder(self) -> Path:
+        """Where the sockets of a daemon on this machine are."""
+        return Path(self.address.removeprefix("ipc://")).parent
+
+    def join(self, listener: BridgeListener) -> None:
+        """Tell a newcomer how things are, and from now on whatever comes."""
+        listener.put(encode("layout", **self._layout_told()))
+        if self.status:
+            listener.put(encode("status", status=self.status))
+        if self._gone is not None:
+            listener.put(encode("gone", **self._gone))
+        if self._events:
+            listener.put(encode("events", events=list(self._events)))
+        self._listeners.append(listener)
+
+    def part(self, listener: BridgeListener) -> None:
+        """Tell a listener nothing any more."""
+        with suppress(ValueError):
+            self._listeners.remove(listener)
+
+    def hurry(self) -> None:
+        """Ask for the status now: something has been done."""
+        self._hurried.set()
+
+    # --- on the event loop ---
+
+    def _tell(self, message: str | bytes, records: int = 0) -> None:
+        for listener in tuple(self._listeners):
+            listener.put(message, records)
+
+    def _layout_told(self) -> dict[str, Any]:
+        return {
+            "layout": self.layout,
+            "columns": self.columns,
+            "model": self._model,
+            "plant": self._plant,
+            "configuration": self._configuration,
+        }
+
+    def _new_layout(self, columns: list[dict[str, str]]) -> None:
+        self.layout += 1
+        self.columns = columns
+        self._tell(encode("layout", **self._layout_told()))
+        self._hurried.set()
+
+    def _pass_on(self, records: Records) -> None:
+        for at in range(0, len(records), _MOST_RECORDS):
+            part = records[at : at + _MOST_RECORDS]
+            self._tell(pack(self.layout, part), len(part))
+
+    def _heard_status(self, status: dict[str, Any], events: list[dict[str, Any]], asked_s: float) -> None:
+        self.status = status
+        if self._gone is not None:
+            self._gone = None
+            self._tell(encode("back"))
+        for listener in tuple(self._listeners):
+            listener.control(str(status.get("control", "")), asked_s)
+        self._tell(encode("status", status=status))
+        if events:
+            self._events.extend(events)
+            self._tell(encode("events", events=events))
+
+    def _heard_nothing(self, why: str, since_unix_s: float) -> None:
+        if self._gone is None:
+            self._gone = {"since_unix_s": since_unix_s, "why": why}
+            self._tell(encode("gone", **self._gone))
+
+    def _heard_model(self, configuration: str, model: dict[str, Any] | None, plant: dict[str, float] | None) -> None:
+        self._configuration, self._model, self._plant = configuration, model, plant
+        self._tell(encode("layout", **self._layout_told()))
+
+    async def _read_cycles(self, follower: CycleFollower) -> None:
+        columns = ()
+        try:
+            while True:
+                await asyncio.sleep(BATCH_S)
+                read = follower.read(monotonic())
+                if read.missed:
+                    self._tell(encode("missed", records=read.missed))
+                if read.columns and read.columns != columns:
+                    columns = read.columns
+                    self._new_layout([{"name": column.name, "unit": column.unit} for column in columns])
+                if read.records:
+                    self._pass_on(read.records)
+        finally:
+            follower.close()
+
+    # --- on a thread of its own ---
+
+    def _watch(self) -> None:
+        with Client(self.address, name=self.name, role="watch", keys=self.keys, timeout_s=ANSWER_S) as client:
+            since, answered_s, answered_unix_s = 0, monotonic(), time()
+            while not self._ended.is_set():
+                self._hurried.clear()
+                asked_s = monotonic()
+                try:
+                    status = client.status().data
+                    events = list(client.events(since))
+                    self._see_model(client, status)
+                except ClientError as error:
+                    if monotonic() - answered_s > GONE_S:
+                        self._call(self._heard_nothing, str(error), answered_unix_s)
+                else:
+                    answered_s, answered_unix_s = monotonic(), time()
+                    since = max((int(event["seq"]) for event in events), default=since)
+                    self._call(self._heard_status, status, events, asked_s)
+                self._hurried.wait(STATUS_S)
+
+    def _see_model(self, client: Client, status: dict[str, Any]) -> None:
+        """Ask for the model where there may be another than before: other records, or another core."""
+        configuration, ready = str(status.get("configuration", "")), bool(status.get("ready"))
+        self._cores += ready and not self._ready
+        self._ready = ready
+        asked_for = configuration, self.layout if self.every_cycle else self._cores
+        if asked_for == self._model_of:
+            return
+        model = client.model() if configuration else None
+        self._model_of = asked_for
+        if not self.every_cycle:
+            self._open_stream(model)
+        self._call(self._heard_model, configuration, model, self._scene(configuration, model, status))
+
+    def _open_stream(self, model: dict[str, Any] | None) -> None:
+        """Listen to the telemetry of another model."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+        if model is None or self._ended.is_set():
+            return
+        make = partial(Client, self.address, name=self.name, role="watch", keys=self.keys)
+        self._stream = TelemetryStream(make, model, lambda: self.status, partial(self._call, self._pass_on))
+        columns = [{"name": name, "unit": unit} for name, unit in self._stream.columns]
+        self._call(self._new_layout, columns)
+
+    def _scene(
+        self, configuration: str, model: dict[str, Any] | None, status: dict[str, Any]
+    ) -> dict[str, float] | None:
+        """Return what stands around the leg, where the daemon emulates it: its bus is in the daemon's own folder."""
+        own = f"{self.folder}/" if self.every_cycle else "\0"
+        if model is None or not any(own in str(url) for url in status.get("buses", {}).values()):
+            return None
+        try:
+            plant = find_configuration(configuration) / "plant.toml"
+        except NotFound:
+            return None
+        joints = model.get("joints") or [{}]
+        amatrix = (joints[0].get("geometry") or {}).get("amatrix")
+        return scene_of(plant, float(amatrix[2][3]) if amatrix else 0.0)
+
+    def _call(self, function: Callable[..., None], *words: Any) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(function, *words)
+
+
+def encode(topic: str, **content: Any) -> str:
+    """Return a message of a topic as JSON; numbers that JSON has not are null."""
+    return msgspec.json.encode({"topic": topic, **content}).decode()
+
+
+def pack(layout: int, records: Records) -> bytes:
+    """Return a batch: HEAD, then the records row by row as little-endian doubles."""
+    numbers = array("d", chain.from_iterable(records))
+    return HEAD.pack(layout, len(records), time()) + numbers.tobytes()

@@ -1,0 +1,207 @@
+"""The server of one `nuc ui`: its port, its redirect file, the browser, and a daemon with an emulated leg if wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+import uvicorn
+
+from nuc_engine.client import Client, ClientError, Keys
+from nuc_engine.ui.access import TOKEN_S, PageAccess
+from nuc_engine.ui.bouts import BoutPages
+from nuc_engine.ui.bridge import DaemonBridge
+from nuc_engine.ui.server import Workbench
+from nuc_engine.ui.stop import TorqueOffPath
+from nuc_engine.ui.unwatched import UnwatchedStop
+
+MOST_CONNECTIONS = 256
+_HOST = "127.0.0.1"
+_END_S = 12.0
+_LISTENS = re.compile(r"nuc serve: listens at (ipc://\S+)")
+_REDIRECT = """<!doctype html><meta charset="utf-8"><title>nuc ui</title>
+<meta http-equiv="refresh" content="0;url={url}"><a href="{url}">nuc ui</a>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbenchOptions:
+    """What one server is to do. `address` empty: no daemon. `author` is who the daemon is told one is; port 0: any."""
+
+    author: str
+    address: str = ""
+    keys: Keys | None = None
+    data: Path = Path("data")
+    port: int = 0
+    browser: bool = True
+    stop_without_tab_s: float | None = None
+
+
+def serve(wanted: WorkbenchOptions, say: Callable[[str], None]) -> None:
+    """Serve until told to end, by a signal whose handler then raises. `say` takes lines for whoever started it."""
+    # Named a TCP socket, asyncio does not let its small packets wait for each other (40 ms).
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((_HOST, wanted.port))
+        listening.listen()  # a browser that is quicker than this waits
+        port = listening.getsockname()[1]
+        access = PageAccess(port, monotonic)
+        with redirect_file(access, port) as page:
+            say(f"http://{_HOST}:{port}/  (open {page}, which holds the key)")
+            if wanted.browser:
+                threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
+            asyncio.run(_serve(wanted, access, listening))
+
+
+async def _serve(wanted: WorkbenchOptions, access: PageAccess, listening: socket.socket) -> None:
+    async with AsyncExitStack() as stack:
+        spare = stack.enter_context(tempfile.TemporaryDirectory(prefix="nuc-ui-"))
+        bouts = BoutPages(wanted.data, Path(spare))
+        stack.push_async_callback(bouts.close)
+        workbench = Workbench(access, wanted.author, more=bouts.routes())
+        if wanted.address:
+            bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
+            workbench.stop = TorqueOffPath(wanted.address, name=wanted.author, keys=wanted.keys)
+            stack.callback(workbench.stop.close)
+            bridge.start()
+            stack.push_async_callback(bridge.close)
+            if wanted.stop_without_tab_s is not None:
+                client = partial(Client, wanted.address, name=bridge.name, keys=wanted.keys)
+                workbench.unwatched = UnwatchedStop(wanted.stop_without_tab_s, client, lambda: bridge.status)
+        await _PageServer(_config(workbench), bouts).serve(sockets=[listening])
+
+
+class _PageServer(uvicorn.Server):
+    """Ends what reads and draws before it waits for the answers that come of it."""
+
+    def __init__(self, config: uvicorn.Config, bouts: BoutPages) -> None:
+        super().__init__(config)
+        self._bouts = bouts
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Tell the world that this ends."""
+        await self._bouts.close()
+        await super().shutdown(sockets)
+
+
+def _worth_telling(record: logging.LogRecord) -> bool:
+    """Say whether something is wrong here, and not with what a stranger has sent."""
+    return not record.getMessage().startswith("Invalid UTF-8")
+
+
+def _config(workbench: Workbench) -> uvicorn.Config:
+    logging.getLogger("uvicorn.error").addFilter(_worth_telling)
+    return uvicorn.Config(
+        workbench.app(),
+        http="h11",
+        ws="websockets-sansio",
+        ws_max_size=65_536,
+        ws_per_message_deflate=False,
+        ws_ping_interval=None,  # the page's own heartbeat says more
+        lifespan="off",
+        log_config=None,
+        log_level=logging.ERROR,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=1,
+    )
+
+
+@contextmanager
+def redirect_file(access: PageAccess, port: int) -> Generator[Path]:
+    """Keep a file that leads to the page with a token that is good, for its owner alone.
+
+    A URL on a command line is seen by every user of the machine; this is not.
+    """
+    root = os.environ.get("XDG_RUNTIME_DIR")
+    with tempfile.TemporaryDirectory(prefix="nuc-ui-", dir=root if root and Path(root).is_dir() else None) as folder:
+        page, ended = Path(folder, "open.html"), threading.Event()
+
+        def renew() -> None:
+            new = page.with_suffix(".new")
+            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(_REDIRECT.format(url=f"http://{_HOST}:{port}/#t={access.new_token()}"))
+            new.replace(page)
+
+        def keep() -> None:
+            while not ended.wait(TOKEN_S / 3):
+                with suppress(OSError):
+                    renew()
+
+        renew()
+        keeper = threading.Thread(target=keep, daemon=True)
+        keeper.start()
+        try:
+            yield page
+        finally:
+            ended.set()
+            keeper.join()
+
+
+@contextmanager
+def emulated_daemon(words: Sequence[str], say: Callable[[str], None]) -> Generator[str]:
+    """Run `nuc serve WORDS` beside this process, and end it after; the value is its address.
+
+    Raises ClientError where it does not start.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nuc_engine.cli", "serve", *words],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        preexec_fn=_end_with_parent,  # noqa: PLW1509  no thread is there yet
+    )
+    told: list[str] = []
+    listens = threading.Event()
+    address: list[str] = []
+
+    def read() -> None:
+        for line in process.stderr or ():
+            match = _LISTENS.search(line)
+            if match:
+                address.append(match[1])
+                listens.set()
+            elif not line.startswith("{"):
+                told.append(line)
+                say(line.rstrip())
+        listens.set()
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        listens.wait(_END_S)
+        if not address:
+            raise ClientError(f"nuc serve did not start: {' '.join(told).strip() or 'it said nothing'}")
+        yield address[0]
+    finally:
+        process.terminate()
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        reader.join(1.0)
+
+
+def _end_with_parent() -> None:
+    # There are daemons on Linux alone.
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)

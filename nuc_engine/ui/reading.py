@@ -1,0 +1,278 @@
+"""What is read of data directories, in a process of its own: reading logs takes seconds, and the page goes on.
+
+Every function takes a data directory and returns bytes, or JSON's own types. The last few bouts read are kept.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import struct
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.load import LOG_FILES, MANIFEST_FILE, PLANT_FILE, load_bout
+from nuc_engine.analysis.series import Series, hold, interpolate
+from nuc_engine.analysis.stepstats import bout_stats
+from nuc_engine.analysis.tracks import FloatArray
+from nuc_engine.analysis.windows import windows_of_bout
+from nuc_engine.ui.scene import scene_of
+
+MOST_LOG_BYTES = 1 << 29
+"""Logs of a bout that are read at all."""
+
+LEAST, MOST = 4, 20_000
+"""Records that may be asked for at once."""
+
+SETTLE_S = 2.0
+HEAD = struct.Struct("<IId")
+_KEPT = 3
+_NICE = 10
+_THUMBNAIL_INCHES = (1.6, 1.2)
+_EVENT_FILES = ("Infolog.txt",)
+_MOST_EVENTS = 5000
+_LONGEST = 300
+_PLANT_NAMES = ("plant.x_cm", "plant.y_cm", "plant.z_cm", "plant.contact_n")
+
+Told = tuple[bool, Any]
+
+
+def begin() -> None:
+    """Make this process one that yields to all others, and ends with the one that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":
+        os.nice(_NICE)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
+
+
+def guarded(function: Callable[..., Any], *words: Any) -> Told:
+    """Return (True, result), or (False, why there is none): what a reader raises may not fit through a pipe."""
+    try:
+        return True, function(*words)
+    except (AnalysisError, OSError, ValueError, KeyError, MemoryError, ImportError) as error:
+        return False, str(error) or type(error).__name__
+
+
+def describe(folder: Path) -> bytes:
+    """Return everything but the records, as JSON: manifest, statistics, events, columns, model, plant, span."""
+    from nuc_engine.analysis.load import read_logs
+    from nuc_engine.configurations.describe import describe_model
+
+    bout = _loaded(folder)
+    table = joined(bout)
+    logs = read_logs(folder) if not bout.folder.joinpath("jointlist.xml").exists() else None
+    return msgspec.json.encode(
+        {
+            "manifest": _manifest(folder),
+            "statistics": _statistics(bout),
+            "events": sorted(events_of(folder, bout), key=lambda event: event["time_s"])[:_MOST_EVENTS],
+            "columns": [{"name": "time_s", "unit": "s"}, *_columns(table)],
+            "logs": {name: len(log) for name, log in _logs(bout).items()},
+            "model": None if logs is None else describe_model(logs.model, logs.plan),
+            "plant": scene_of(folder / "plant.toml", _base_z_cm(bout)),
+            "begin_s": bout.begin_s,
+            "end_s": bout.end_s,
+            "notes": bout.notes,
+            "figures": figures_of(bout),
+        }
+    )
+
+
+def records(folder: Path, begin_s: float, end_s: float, most: int, log: str) -> tuple[str, bytes]:
+    """Return ("exact" or "minmax", a batch) of the records of [begin_s, end_s]: columns `time_s` and those described.
+
+    More than `most` records come as pairs of rows, the least and the largest values of each of most/2 stretches, so
+    that what lasted a single record is still seen; `time_s` is the stretch's first and last. `log` names one log
+    ("MotorData.txt", ...), whose own records these are then; "" joins all of them at the sensors' times.
+    """
+    bout = _loaded(folder)
+    series = joined(bout) if not log else _logs(bout)[log]
+    part = series.between(begin_s, end_s)
+    table = np.column_stack([part.t_s, part.values])
+    kind = "exact"
+    if len(table) > most:
+        kind, table = "minmax", least_and_largest(table, most)
+    return kind, HEAD.pack(0, len(table), 0.0) + np.ascontiguousarray(table, dtype="<f8").tobytes()
+
+
+def seen(folder: Path) -> bytes:
+    """Return what the leg was seen to do, window by window, as JSON."""
+    bout = _loaded(folder)
+    windows = bout_stats(bout, windows_of_bout(folder, bout.end_s), SETTLE_S)
+    told = [
+        {"from_s": w.window.begin_s, "to_s": w.window.end_s, "name": w.window.name, "what": w.kind} for w in windows
+    ]
+    return msgspec.json.encode({"outcomes": told})
+
+
+def thumbnail(folder: Path) -> bytes:
+    """Return a small picture of the foot's path from above, as PNG. Needs matplotlib."""
+    import io
+
+    from matplotlib.figure import Figure
+
+    bout = _loaded(folder)
+    path = bout.foot_from_angles()
+    figure = Figure(figsize=_THUMBNAIL_INCHES, dpi=100)
+    axes = figure.add_axes((0.02, 0.02, 0.96, 0.96))
+    axes.plot(path[:, 0], path[:, 1], color="#4477aa", linewidth=0.6)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.axis("off")
+    out = io.BytesIO()
+    figure.savefig(out, format="png", transparent=True)
+    return out.getvalue()
+
+
+def figure(folder: Path, kind: str) -> bytes:
+    """Return a figure of a kind that `describe` lists, as PNG. Raises KeyError for another. Needs matplotlib."""
+    from nuc_engine.figures.figures import What, draw_figures
+
+    bout = _loaded(folder)
+    if kind not in figures_of(bout):
+        raise KeyError(f"no figure {kind!r}")
+    what: dict[str, What] = {"summary": "summary", "pathstate": "path", "joint": "joints", "muscle": "muscles"}
+    chosen = what.get(kind.partition("_")[0], "motors")
+    windows = [(window.name, window.begin_s, window.end_s) for window in windows_of_bout(folder, bout.end_s)]
+    with tempfile.TemporaryDirectory() as place:
+        for path in draw_figures(bout, place, windows, (chosen,)):
+            if path.stem == kind:
+                return path.read_bytes()
+    raise KeyError(f"no figure {kind!r}")
+
+
+def figures_of(bout: Bout) -> list[str]:
+    """Return the kinds of figures of a bout."""
+    windows = windows_of_bout(bout.folder, bout.end_s)
+    found = ["summary_sensors", "summary_states", "pathstate", *(f"pathstate_{window.name}" for window in windows)]
+    for joint in bout.joints:
+        found += [f"joint_{joint.name}"] if joint.angle is not None or joint.muscles else []
+        found += [f"muscle_{muscle}" for muscle in joint.muscles]
+        found += [f"motor_{joint.motor or joint.name}"] if joint.raw_position is not None else []
+    return found
+
+
+def joined(bout: Bout) -> Series:
+    """Return all logs as one table at the sensors' times, under the names that live records have.
+
+    What the engine sets holds until it is set anew; what lies between an emulated plant's records is interpolated.
+    """
+    base = max((bout.sensors, bout.motor, bout.states), key=lambda log: (bool(len(log)), log is bout.sensors))
+    times_s = base.t_s
+    renamed = {
+        column: f"{muscle}.activation"
+        for joint in bout.joints
+        for column, muscle in zip(joint.activations, joint.muscles, strict=True)
+    }
+    blocks, columns, units = [], list[str](), list[str]()
+    for log in (bout.sensors, bout.states, bout.muscles, bout.motor):
+        blocks.append(log.values if log is base else hold(log, times_s, bout.end_s))
+        columns += [renamed.get(column, column) for column in log.columns]
+        units += log.units
+    if bout.plant is not None:
+        blocks.append(interpolate(bout.plant, times_s))
+        columns += _PLANT_NAMES
+        units += bout.plant.units
+    return Series(times_s, np.concatenate(blocks, axis=1), tuple(columns), tuple(units))
+
+
+def least_and_largest(table: FloatArray, most: int) -> FloatArray:
+    """Return pairs of rows, the least and the largest values of most/2 stretches of a table whose first column is time.
+
+    What has no value in all of a stretch (nan) has none in its pair.
+    """
+    edges = np.linspace(0, len(table), most // 2 + 1).astype(np.int64)[:-1]
+    pairs = np.empty((2 * len(edges), table.shape[1]))
+    pairs[0::2], pairs[1::2] = np.fmin.reduceat(table, edges, axis=0), np.fmax.reduceat(table, edges, axis=0)
+    return pairs
+
+
+def events_of(folder: Path, bout: Bout) -> Iterator[dict[str, Any]]:
+    """Yield what the logs of a bout tell beside its records: messages, notes and marks, and what was written."""
+    for name in _EVENT_FILES:
+        for line in _lines(folder / name):
+            stamp, _, rest = line.partition(" ")
+            kind, _, text = rest.partition(" ")
+            if stamp.isdecimal():
+                yield {"time_s": int(stamp) / 1e9, "name": kind, "text": text[:_LONGEST]}
+    for line in _lines(folder / "Notes.jsonl"):
+        try:
+            note = json.loads(line)
+            yield {"time_s": float(note["time_s"]), "name": str(note["what"]), "text": str(note["text"])[:_LONGEST]}
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    for time_s in bout.changesets_s:
+        yield {"time_s": time_s, "name": "changeset", "text": ""}
+
+
+def _base_z_cm(bout: Bout) -> float:
+    amatrix = bout.joints[0].amatrix if bout.joints else None
+    return 0.0 if amatrix is None else float(amatrix[2, 3])
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()[:_MOST_EVENTS]
+    except OSError:
+        return []
+
+
+def _manifest(folder: Path) -> Any:
+    try:
+        return json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _statistics(bout: Bout) -> dict[str, Any]:
+    try:
+        windows = bout_stats(bout, windows_of_bout(bout.folder, bout.end_s), SETTLE_S)
+    except AnalysisError as error:
+        return {"settle_s": SETTLE_S, "windows": [], "problem": str(error)}
+    return {"settle_s": SETTLE_S, "windows": [window.data() for window in windows]}
+
+
+def _columns(table: Series) -> list[dict[str, str]]:
+    return [{"name": name, "unit": unit} for name, unit in zip(table.columns, table.units, strict=True)]
+
+
+def _logs(bout: Bout) -> dict[str, Series]:
+    logs: dict[str, Series] = {}
+    logs |= zip(LOG_FILES, (bout.motor, bout.sensors, bout.states, bout.muscles), strict=True)
+    return logs if bout.plant is None else {**logs, PLANT_FILE: bout.plant}
+
+
+def _loaded(folder: Path) -> Bout:
+    """Return a bout; one that grew or was changed is read anew. Raises AnalysisError."""
+    sizes = tuple(
+        (found.st_size, found.st_mtime_ns)
+        for name in (*LOG_FILES, PLANT_FILE, MANIFEST_FILE)
+        if (found := _stat(folder / name)) is not None
+    )
+    if sum(size for size, _ in sizes) > MOST_LOG_BYTES:
+        raise AnalysisError(f"{folder}: more than {MOST_LOG_BYTES >> 20} MiB of logs: use nuc stats, plot, export")
+    return _load(folder, sizes)
+
+
+@lru_cache(_KEPT)
+def _load(folder: Path, sizes: object) -> Bout:
+    del sizes
+    return load_bout(folder)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None

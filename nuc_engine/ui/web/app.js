@@ -1,0 +1,438 @@
+// The frame around every page: what the engine is doing, whether what is shown is live, and the red button.
+
+import { ctlLine } from "./ctl.js";
+import { copyButton, fill, h, helpOf, holdButton, roving, setAttribute, setClass, setHelp, setText } from "./dom.js";
+import { clock, number } from "./format.js";
+import { Live } from "./live.js";
+import { boutsPage } from "./pages/bouts.js";
+import { enginePage } from "./pages/engine.js";
+import { eventsPage } from "./pages/events.js";
+import { legPage } from "./pages/leg.js";
+import { tracesPage } from "./pages/traces.js";
+import { Api, openSession, Refused } from "./session.js";
+import { offText, StopLine } from "./stop.js";
+
+/**
+ * What a page gets. `act` asks the daemon and tells in the footer what came of it, with the line for a shell.
+ * @typedef {{live: Live, api: Api, act: (method: string, params: Record<string, unknown>, line: string,
+ *   told?: (result: any) => string) => Promise<any>, say: (text: string, kind?: "good" | "bad" | "", line?: string) => void,
+ *   line: (subcommand: string, options?: Record<string, import("./ctl.js").Option>, words?: string[]) => string,
+ *   armButton: () => HTMLButtonElement, go: (path: string) => void}} Context
+ */
+
+/**
+ * A page: `frame` is called before each picture of the screen while it is shown, `show` with the rest of its address.
+ * @typedef {{element: HTMLElement, show?: (rest: string) => void, hide?: () => void, frame?: (now: number) => void}} Page
+ */
+
+const id = (/** @type {string} */ name) => /** @type {HTMLElement} */ (document.getElementById(name));
+
+const THEMES = ["system", "light", "dark"];
+const SLOW_MS = 100;
+/** Numbers in the frame change ten times a second: faster, nobody reads them. */
+
+const PAGES = [
+  { path: "engine", title: "Engine", make: enginePage, needs: "daemon" },
+  { path: "leg", title: "Leg", make: legPage, needs: "daemon" },
+  { path: "traces", title: "Traces", make: tracesPage, needs: "daemon" },
+  { path: "bouts", title: "Bouts", make: boutsPage, needs: "bouts" },
+  { path: "events", title: "Events", make: eventsPage, needs: "daemon" },
+];
+
+class App {
+  /** @param {string} session */
+  constructor(session) {
+    this.api = new Api(session);
+    this.live = new Live(session);
+    this.stopLine = new StopLine(session);
+    /** @type {Map<string, Page>} */
+    this.made = new Map();
+    /** @type {Page | null} */
+    this.page = null;
+    this.slowAt = 0;
+    this.wasLive = true;
+    /** What this page's own work took in the last frames, ms: for tests, and for who wonders. */
+    this.frameMs = new Float64Array(600);
+    this.frames = 0;
+    /** @type {Context} */
+    this.context = {
+      live: this.live,
+      api: this.api,
+      act: (method, params, line, told) => this.act(method, params, line, told),
+      say: (text, kind, line) => this.say(text, kind, line),
+      line: (subcommand, options, words) => ctlLine(this.address, subcommand, options, words),
+      armButton: () => this.armButton(),
+      go: (path) => {
+        location.hash = path;
+      },
+    };
+    this.makeNav();
+    this.makeState();
+    this.makeStop();
+    this.makeTheme();
+    this.makeHelp();
+    addEventListener("hashchange", () => this.route());
+    this.live.addEventListener("welcome", () => {
+      this.makeNav();
+      this.route();
+    });
+    this.live.addEventListener("layout", () => setText(id("leg-name"), this.live.configuration || "nuc"));
+    requestAnimationFrame((now) => this.frame(now));
+    // Pages that are not looked at get no frames, and their title still tells.
+    setInterval(() => this.tellLiveness(performance.now()), 250);
+  }
+
+  get address() {
+    const daemon = this.live.welcome?.daemon ?? "";
+    return daemon.startsWith("tcp:") ? daemon : "";
+  }
+
+  // --- pages ---
+
+  get pages() {
+    const welcome = this.live.welcome;
+    return PAGES.filter(({ needs }) => (needs === "bouts" ? welcome?.bouts !== false : welcome?.daemon !== null));
+  }
+
+  makeNav() {
+    const apart = (/** @type {MouseEvent} */ event, /** @type {string} */ path) => {
+      if (!(event.ctrlKey || event.metaKey || event.button === 1)) return;
+      event.preventDefault();
+      this.api.open(path).catch((error) => this.say(String(error.message), "bad"));
+    };
+    const links = this.pages.map(({ path, title }, k) => {
+      const on = { click: (/** @type {MouseEvent} */ event) => apart(event, path), auxclick: (/** @type {MouseEvent} */ event) => apart(event, path) };
+      return h("a", { href: `#${path}`, tabindex: k ? "-1" : "0", on }, title);
+    });
+    fill(id("nav"), ...links);
+    if (!this.roving) roving(id("nav"));
+    this.roving = true;
+    this.markNav();
+  }
+
+  markNav() {
+    const here = location.hash.slice(1).split("/")[0];
+    for (const link of id("nav").querySelectorAll("a")) {
+      const current = link.getAttribute("href") === `#${here}`;
+      setAttribute(link, "aria-current", current ? "page" : null);
+      setAttribute(link, "tabindex", current ? "0" : "-1");
+    }
+  }
+
+  route() {
+    const [path, ...rest] = location.hash.slice(1).split("/");
+    const known = this.pages.find((page) => page.path === path) ?? this.pages[0];
+    if (known.path !== path) {
+      history.replaceState(null, "", `#${known.path}`);
+    }
+    let page = this.made.get(known.path);
+    if (!page) {
+      page = known.make(this.context);
+      this.made.set(known.path, page);
+    }
+    if (page !== this.page) {
+      this.page?.hide?.();
+      this.page = page;
+      fill(id("main"), page.element);
+      id("main").scrollTop = 0;
+    }
+    page.show?.(rest.join("/"));
+    document.title = `${known.title} \u2013 nuc`;
+    setAttribute(document.body, "data-page", known.path);
+    this.title = known.title;
+    this.markNav();
+  }
+
+  // --- what stands above every page ---
+
+  makeState() {
+    const cell = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string} */ help, /** @type {Node[]} */ ...more) =>
+      h("div", { class: `cell cell-${name}`, help }, h("dt", {}, label), h("dd", { class: "live" }, h("span", { id: `is-${name}` }, "–"), ...more));
+    this.control = h("button", { type: "button", class: "small", on: { click: () => this.takeControl() } }, "Take control");
+    this.force = holdButton("Hold to take", () => this.takeControl(true), { class: "small" });
+    fill(
+      id("state"),
+      cell("mode", "mode", "what the engine may do now; after a fault, what is latched"),
+      cell("bout", "bout", "number of the bout under way"),
+      cell("time", "engine time", "seconds since the bout began"),
+      cell("torque", "torque", "whether servos may push; latched: nothing drives before somebody arms"),
+      cell("losses", "losses", "records that were lost on their way to the disk, or to this page, since the daemon began"),
+      cell("control", "control", "who may change things; everybody may watch, and take the torque off", this.control, this.force.button),
+    );
+  }
+
+  async takeControl(force = false) {
+    if (this.live.inControl) await this.act("release_control", {}, this.context.line("release"), () => "control is given back");
+    else await this.act("take_control", force ? { force } : {}, this.context.line("take", { force }), () => "you have control");
+  }
+
+  tellState() {
+    const { live } = this;
+    const { status } = live;
+    const reason = status?.latched ? `latched: ${status.latch_reason || "by the daemon"}; arm to go on` : "";
+    setText(id("latchtext"), reason);
+    setText(id("is-mode"), status?.mode ?? "–");
+    setAttribute(id("is-mode"), "data-mode", status?.mode ?? null);
+    const bout = status?.bout ?? 0;
+    setText(id("is-bout"), bout ? String(bout) : "none");
+    const time = this.engineTime();
+    setText(id("is-time"), clock(time, time !== null && time > 3600 ? 0 : 1));
+    setText(id("is-torque"), status ? (status.torque ? "on" : "off") : "–");
+    setAttribute(id("is-torque"), "data-on", status?.torque ? "yes" : "no");
+    const lost = Object.values(status?.losses ?? {}).reduce((sum, count) => sum + count, 0);
+    const losses = [lost ? `${lost}` : "", live.missed ? `${live.missed} here` : ""].filter(Boolean).join(", ");
+    setText(id("is-losses"), losses || (status ? "none" : "–"));
+    setAttribute(id("is-losses"), "data-bad", losses ? "yes" : "no");
+    const who = status?.control ?? "";
+    setText(id("is-control"), live.inControl ? "you" : who || (status ? "nobody" : "–"));
+    setHelp(id("is-control"), who);
+    if (this.control && this.force) {
+      const other = !!who && !live.inControl;
+      setText(this.control, live.inControl ? "Give back" : "Take control");
+      this.control.hidden = other;
+      this.force.button.hidden = !other;
+    }
+  }
+
+  engineTime() {
+    const { live } = this;
+    if (!live.status?.bout || !live.ring.end) return live.status?.engine_time_s ?? null;
+    const start = live.starts.get(live.status.bout);
+    return start === undefined ? live.status.engine_time_s ?? null : live.ring.at(live.timeColumn, live.ring.end - 1) - start;
+  }
+
+  // --- live or not ---
+
+  /** @param {number} now */
+  tellLiveness(now) {
+    const { live } = this;
+    if (live.welcome && live.welcome.daemon === null) {
+      setText(id("livetext"), live.open ? "bouts only: no daemon is watched" : "the server of this page does not answer");
+      document.body.classList.add("no-daemon");
+      id("notlive").hidden = true;
+      return;
+    }
+    const is = live.liveness(now);
+    setClass(document.body, "stale", !is.live);
+    setClass(document.body, "is-live", is.live);
+    id("notlive").hidden = is.live;
+    if (is.live) {
+      const every = live.welcome?.every_cycle === false ? "not every cycle" : "every cycle";
+      const age = Number.isFinite(live.ageMs) && live.columns.length ? `, ${number(Math.max(0, live.ageMs), 0)} ms old` : "";
+      const without = live.model ? "live, without records of each cycle" : "live, nothing is configured";
+      setText(id("livetext"), live.columns.length ? `live, ${every}${age}` : without);
+    } else {
+      setText(id("livetext"), `NOT LIVE since ${number(is.sinceMs / 1000, 1)} s`);
+      setText(id("notlive-since"), `NOT LIVE since ${number(is.sinceMs / 1000, 1)} s:`);
+      setText(id("notlive-why"), is.why);
+    }
+    if (is.live !== this.wasLive) {
+      setText(id("alarm"), is.live ? "live again" : `not live: ${is.why}`);
+      document.title = `${is.live ? "" : "NOT LIVE "}${this.title ?? ""} \u2013 nuc`;
+      this.wasLive = is.live;
+    }
+  }
+
+  // --- the red button ---
+
+  makeStop() {
+    const ready = h("span", { class: "stop-ready", id: "stop-ready" }, "not connected");
+    const button = h(
+      "button",
+      {
+        type: "button",
+        id: "torque-off",
+        class: "torque-off",
+        "aria-describedby": "stop-ready",
+        "aria-keyshortcuts": "Control+.",
+        help: "take the torque off all servos at once, whoever has control; it stays off until somebody arms. Not an emergency stop: that is the switch of the supply",
+      },
+      h("span", { class: "stop-label" }, "Torque off"),
+      h("kbd", {}, "Ctrl ."),
+    );
+    let pressed = false;
+    button.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      pressed = true;
+      this.torqueOff("the button of nuc ui");
+    });
+    button.addEventListener("click", () => {
+      // A click without a pointer is a key.
+      if (!pressed) this.torqueOff("the button of nuc ui, by key");
+      pressed = false;
+    });
+    addEventListener(
+      "keydown",
+      (event) => {
+        if (!(event.ctrlKey || event.metaKey) || event.key !== "." || event.repeat) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        this.torqueOff("Ctrl+. in nuc ui");
+      },
+      { capture: true },
+    );
+    const answer = h("span", { class: "stop-answer", id: "stop-answer", role: "status", "aria-live": "assertive" });
+    fill(id("stop"), button, ready, answer);
+    this.stopLine.addEventListener("answered", () => this.tellStopAnswer());
+    this.stopLine.addEventListener("change", () => this.tellStop(performance.now()));
+  }
+
+  /** @param {string} why */
+  torqueOff(why) {
+    const asked = this.stopLine.press(why);
+    setText(id("stop-answer"), "torque off asked for \u2026");
+    setAttribute(id("stop-answer"), "data-kind", "asked");
+    // The other way, at once where the first is not there, and soon where it stays silent.
+    const other = () => {
+      if (this.stopLine.answer) return;
+      this.live.ask("off", { why }).then(
+        (result) => {
+          if (this.stopLine.answer) return;
+          const open = result.unconfirmed?.length ? `NOT CONFIRMED by ${result.unconfirmed.join(", ")}` : "off";
+          this.tellOff(`${open} (over the channel)`, result.torque || result.unconfirmed?.length ? "failed" : "done");
+        },
+        () => {
+          if (!this.stopLine.answer) this.tellOff("NOT HEARD: cut the supply, or `nuc ctl off`", "failed");
+        },
+      );
+    };
+    if (asked) setTimeout(other, 600);
+    else other();
+  }
+
+  tellStopAnswer() {
+    const { answer, failed } = this.stopLine;
+    if (answer) this.tellOff(offText(answer), answer.unconfirmed.length || answer.torque ? "failed" : "done");
+    else if (failed) this.tellOff(`FAILED: ${failed}: cut the supply`, "failed");
+  }
+
+  /**
+   * @param {string} text
+   * @param {string} kind
+   */
+  tellOff(text, kind) {
+    setText(id("stop-answer"), text);
+    setAttribute(id("stop-answer"), "data-kind", kind);
+    this.answeredAt = performance.now();
+    this.say(`torque ${text}`, kind === "done" ? "good" : "bad", this.context.line("off"));
+  }
+
+  /** @param {number} now */
+  tellStop(now) {
+    if (this.live.welcome && this.live.welcome.daemon === null) {
+      id("stop").hidden = true;
+      return;
+    }
+    const ready = this.stopLine.ready(now);
+    const way = { socket: "", ssh: ", by ssh", channel: ", by the channel" }[this.stopLine.path] ?? "";
+    setText(
+      id("stop-ready"),
+      ready ? `ready, ${number(this.stopLine.readyMs, 0)} ms${way}` : "STOP NOT AVAILABLE: cut the supply, or `nuc ctl off`",
+    );
+    setClass(id("stop"), "unavailable", !ready);
+    // Whoever armed again is done with the last answer.
+    if (this.answeredAt && this.live.status && !this.live.status.latched && now - this.answeredAt > 2000) {
+      setText(id("stop-answer"), "");
+      this.answeredAt = 0;
+    }
+  }
+
+  armButton() {
+    const { button } = holdButton("Hold 1 s to arm", () => {
+      void this.act("arm", {}, this.context.line("arm"), () => "armed: the joints start from where they are");
+    });
+    button.classList.add("arm");
+    return button;
+  }
+
+  // --- what was done, and help ---
+
+  /**
+   * @param {string} method
+   * @param {Record<string, unknown>} params
+   * @param {string} line
+   * @param {(result: any) => string} [told]
+   */
+  async act(method, params, line, told = () => `${method}: done`) {
+    try {
+      const result = await this.live.ask(method, params);
+      this.say(told(result), "good", line);
+      return result;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.say(`${method}: ${error.message}`, "bad", line);
+      return null;
+    }
+  }
+
+  /**
+   * @param {string} text
+   * @param {"good" | "bad" | ""} [kind]
+   * @param {string} [line] the same for a shell
+   */
+  say(text, kind = "", line = "") {
+    const sign = { good: "\u2713 ", bad: "\u2715 ", "": "" }[kind];
+    const said = id("said");
+    fill(said, h("span", { class: `said-text ${kind}` }, sign + text), line ? copyButton(line, (words) => this.say(words)) : null);
+  }
+
+  makeHelp() {
+    const show = (/** @type {Event} */ event) => setText(id("help"), helpOf(event.target));
+    addEventListener("pointerover", show);
+    addEventListener("focusin", show);
+  }
+
+  makeTheme() {
+    const button = id("theme");
+    let theme = localStorage.getItem("nuc-theme") ?? "system";
+    const apply = () => {
+      setAttribute(document.documentElement, "data-theme", theme === "system" ? null : theme);
+      setText(button, { system: "\u25d0", light: "\u25cb", dark: "\u25cf" }[theme] ?? "\u25d0");
+      button.setAttribute("aria-label", `colours: ${theme === "system" ? "as the system" : theme}`);
+      setHelp(button, `colours: ${theme === "system" ? "as the system" : theme}; press for the next`);
+      dispatchEvent(new Event("theme"));
+    };
+    button.addEventListener("click", () => {
+      theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+      localStorage.setItem("nuc-theme", theme);
+      apply();
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("theme")));
+    apply();
+  }
+
+  // --- pictures of the screen ---
+
+  /** @param {number} now */
+  frame(now) {
+    const began = performance.now();
+    if (now - this.slowAt >= SLOW_MS) {
+      this.slowAt = now;
+      this.tellState();
+      this.tellLiveness(began);
+      this.tellStop(began);
+    }
+    this.page?.frame?.(now);
+    this.frameMs[this.frames % this.frameMs.length] = performance.now() - began;
+    this.frames += 1;
+    requestAnimationFrame((next) => this.frame(next));
+  }
+}
+
+const session = await openSession();
+if (session) {
+  const app = new App(session);
+  app.route();
+  Object.assign(globalThis, { nuc: app });
+} else {
+  fill(
+    id("main"),
+    h(
+      "section",
+      { class: "panel denied" },
+      h("h1", {}, "This page has no key"),
+      h("p", {}, "It is opened by ", h("code", {}, "nuc ui"), ", with a key that is good once and for a minute. Start it again, or open the file it names."),
+    ),
+  );
+  setText(id("livetext"), "no key");
+}

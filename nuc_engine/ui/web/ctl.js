@@ -1,0 +1,35 @@
+// What was clicked, as a line for a shell: each action of this page is one of `nuc ctl` too.
+
+const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
+
+/**
+ * Return a word as a POSIX shell takes it literally.
+ * @param {string} word
+ */
+export function quoted(word) {
+  return PLAIN.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+}
+
+/** @typedef {string | number | boolean | null | undefined | Record<string, string>} Option */
+
+/**
+ * Return `nuc ctl ...` for a subcommand: options that are null, undefined, "" or false are left out, true is a flag, a
+ * map repeats its option for each pair.
+ * @param {string} address of the daemon; "" for the one of this machine
+ * @param {string} subcommand
+ * @param {Record<string, Option>} [options] by name, without dashes
+ * @param {readonly string[]} [words] what follows
+ */
+export function ctlLine(address, subcommand, options = {}, words = []) {
+  const line = ["nuc", "ctl", ...(address ? ["--address", address] : []), subcommand];
+  for (const [name, value] of Object.entries(options)) {
+    if (value === null || value === undefined || value === "" || value === false) continue;
+    if (value === true) line.push(`--${name}`);
+    else if (typeof value === "object") {
+      for (const [key, text] of Object.entries(value)) line.push(`--${name}`, `${key}=${text}`);
+    } else line.push(`--${name}`, String(value));
+  }
+  // A word that begins with a dash would be taken for an option.
+  if (words.some((word) => word.startsWith("-"))) line.push("--");
+  return [...line, ...words].map(quoted).join(" ");
+}

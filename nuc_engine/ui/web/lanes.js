@@ -1,0 +1,523 @@
+// Traces below each other over one axis of time: numbers as lines, actions as strips of colour.
+// Of each column of pixels least and largest value are drawn: what lasted for one cycle stays visible.
+
+import { Edges, envelope, Envelope, ticks } from "./decimate.js";
+import { h, setAttribute, setHelp, setText } from "./dom.js";
+import { digitsFor, number, shortUnit } from "./format.js";
+import { palette, Paper } from "./paint.js";
+
+/** @typedef {import("./ring.js").Ring} Ring */
+/** @typedef {{ring: Ring, time: number, index: Map<string, number>, unit: (name: string) => string, label: string}} Source */
+/** @typedef {Map<number, {name: string, color: string, place: number}>} Actions: `place` among the actions of their joint */
+/** @typedef {{value: number, label: string}} Level */
+/** @typedef {{from: number, to: number, cursor: number, levels: (name: string) => Level[], marks: {at: number, text: string}[],
+ *   axis: (time: number) => string, start: number}} View */
+
+const MOST_PIXELS = 4096;
+const SHRINK_MS = 3000;
+/** A range is made smaller only when it has been too large for so long. */
+const GAP_S = 0.5;
+
+class Lane {
+  /**
+   * @param {string} name of the column
+   * @param {boolean} strip
+   * @param {(event: string, lane: Lane) => void} tell
+   */
+  constructor(name, strip, tell) {
+    this.name = name;
+    this.strip = strip;
+    this.paper = new Paper(`${name} over time`);
+    this.value = h("span", { class: "lane-value live" }, "–");
+    this.unit = h("span", { class: "lane-unit" });
+    this.top = h("span", { class: "lane-top", "aria-hidden": "true" });
+    this.bottom = h("span", { class: "lane-bottom", "aria-hidden": "true" });
+    const button = (/** @type {string} */ sign, /** @type {string} */ event, /** @type {string} */ label) =>
+      h("button", { type: "button", class: "quiet", "aria-label": `${label} ${name}`, on: { click: () => tell(event, this) } }, sign);
+    this.title = h("span", { class: "lane-name" }, name);
+    this.element = h(
+      "div",
+      { class: `lane ${strip ? "strip" : ""}`, role: "group", "aria-label": name },
+      h(
+        "div",
+        { class: "lane-head" },
+        this.title,
+        h("span", { class: "lane-read" }, this.value, this.unit),
+        h("span", { class: "lane-buttons" }, button("\u2191", "up", "move up"), button("\u2193", "down", "move down"), button("\u00d7", "remove", "remove")),
+      ),
+      h("div", { class: "lane-plot" }, this.paper.canvas, this.top, this.bottom),
+    );
+    this.low = NaN;
+    this.high = NaN;
+    this.roomySince = NaN;
+  }
+
+  /**
+   * Choose a range that holds what is shown and does not jump.
+   * @param {number} low
+   * @param {number} high
+   * @param {number} now
+   */
+  fit(low, high, now) {
+    if (!(low <= high)) return;
+    const pad = Math.max((high - low) * 0.08, Math.abs(high) * 1e-3, 1e-6);
+    const [least, largest] = [low - pad, high + pad];
+    const span = largest - least;
+    if (!(this.low <= low && this.high >= high)) {
+      this.low = Math.min(least, Number.isNaN(this.low) ? least : this.low);
+      this.high = Math.max(largest, Number.isNaN(this.high) ? largest : this.high);
+      this.roomySince = NaN;
+    } else if (span < 0.6 * (this.high - this.low)) {
+      if (Number.isNaN(this.roomySince)) this.roomySince = now;
+      else if (now - this.roomySince > SHRINK_MS) this.reset(least, largest);
+    } else this.roomySince = NaN;
+  }
+
+  /**
+   * @param {number} low
+   * @param {number} high
+   */
+  reset(low = NaN, high = NaN) {
+    this.low = low;
+    this.high = high;
+    this.roomySince = NaN;
+  }
+}
+
+export class Lanes {
+  /**
+   * @param {{onChange?: () => void, onCursor?: (time: number) => void, onZoom?: (factor: number, at: number) => void,
+   *   onPan?: (seconds: number) => void}} hooks
+   */
+  constructor(hooks = {}) {
+    this.hooks = hooks;
+    /** @type {Lane[]} */
+    this.lanes = [];
+    /** @type {Source[]} */
+    this.sources = [];
+    /** @type {Actions} */
+    this.actions = new Map();
+    /** @type {(name: string) => string} */
+    this.helpFor = () => "";
+    this.edges = new Edges(MOST_PIXELS);
+    this.line = new Envelope(MOST_PIXELS);
+    this.axis = new Paper("axis of time");
+    /** Beside the axis: the time at the cursor, or the newest. */
+    this.where = h("span", { class: "lane-where" });
+    this.stack = h("div", { class: "lanes-stack" });
+    this.element = h("div", { class: "lanes" }, this.stack, h("div", { class: "lanes-axis" }, h("span", { class: "lane-head" }, this.where), h("div", { class: "lane-plot" }, this.axis.canvas)));
+    this.drawn = "";
+    this.from = 0;
+    this.to = 1;
+    this.listen();
+  }
+
+  get names() {
+    return this.lanes.map((lane) => lane.name);
+  }
+
+  /** @param {readonly string[]} names */
+  setNames(names) {
+    const old = new Map(this.lanes.map((lane) => [lane.name, lane]));
+    this.lanes = [...new Set(names)].map((name) => old.get(name) ?? new Lane(name, name.endsWith(".state"), (event, lane) => this.edit(event, lane)));
+    for (const lane of this.lanes) {
+      const help = this.helpFor(lane.name);
+      setHelp(lane.title, help);
+    }
+    this.stack.replaceChildren(...this.lanes.map((lane) => lane.element));
+    this.drawn = "";
+  }
+
+  /**
+   * @param {string} event
+   * @param {Lane} lane
+   */
+  edit(event, lane) {
+    const names = this.names;
+    const at = names.indexOf(lane.name);
+    if (event === "remove") names.splice(at, 1);
+    else {
+      const to = at + (event === "up" ? -1 : 1);
+      if (to < 0 || to >= names.length) return;
+      [names[at], names[to]] = [names[to], names[at]];
+    }
+    this.setNames(names);
+    this.hooks.onChange?.();
+  }
+
+  /** Everything is drawn at the next frame, whatever has been drawn. */
+  spoil() {
+    this.drawn = "";
+  }
+
+  resetRanges() {
+    for (const lane of this.lanes) lane.reset();
+    this.spoil();
+  }
+
+  listen() {
+    const timeAt = (/** @type {PointerEvent | WheelEvent} */ event) => {
+      const box = this.axis.canvas.getBoundingClientRect();
+      return this.from + ((event.clientX - box.left) / box.width) * (this.to - this.from);
+    };
+    const inPlot = (/** @type {Event} */ event) => event.target instanceof Element && !!event.target.closest(".lane-plot");
+    /** @type {{x: number} | null} */
+    let drag = null;
+    this.element.addEventListener("pointermove", (event) => {
+      if (drag) {
+        const box = this.axis.canvas.getBoundingClientRect();
+        this.hooks.onPan?.(((drag.x - event.clientX) / box.width) * (this.to - this.from));
+        drag = { x: event.clientX };
+      } else this.hooks.onCursor?.(inPlot(event) ? timeAt(event) : NaN);
+    });
+    this.element.addEventListener("pointerleave", () => this.hooks.onCursor?.(NaN));
+    this.element.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || !inPlot(event) || !this.hooks.onPan) return;
+      drag = { x: event.clientX };
+      this.element.setPointerCapture(event.pointerId);
+    });
+    for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) {
+      this.element.addEventListener(name, () => {
+        drag = null;
+      });
+    }
+    this.element.addEventListener(
+      "wheel",
+      (event) => {
+        if (!(event.ctrlKey || event.shiftKey) || !inPlot(event) || !this.hooks.onZoom) return;
+        event.preventDefault();
+        this.hooks.onZoom(event.deltaY + event.deltaX > 0 ? 1.25 : 0.8, timeAt(event));
+      },
+      { passive: false },
+    );
+  }
+
+  /**
+   * Draw, if anything has changed since the last time.
+   * @param {View} view
+   * @param {number} now as performance.now()
+   */
+  draw(view, now) {
+    const papers = this.lanes.map((lane) => lane.paper.version).join(".");
+    const ends = this.sources.map((source) => source.ring.end).join(".");
+    const colors = palette();
+    const key = [view.from, view.to, view.cursor, view.start, ends, papers, this.axis.version, colors.ink, view.marks.length].join("|");
+    if (key === this.drawn) return;
+    this.drawn = key;
+    this.from = view.from;
+    this.to = view.to;
+    // The same edges serve all lanes of a source, which are as wide as each other.
+    const wide = Math.min(MOST_PIXELS, this.axis.width);
+    if (wide > 1) {
+      this.sources.forEach((source, k) => {
+        const step = (view.to - view.from) / wide;
+        this.edges.cut(source.ring, source.time, view.from, step, wide);
+        for (const lane of this.lanes) {
+          if (lane.paper.width < 2) continue;
+          const pen = k ? lane.paper.pen : this.beginLane(lane, view);
+          if (lane.strip) this.drawStrip(lane, pen, source, k, wide);
+          else this.drawLine(lane, pen, source, k, wide, view, now);
+        }
+      });
+    }
+    for (const lane of this.lanes) this.finishLane(lane, view);
+    this.drawAxis(view);
+  }
+
+  /**
+   * @param {Lane} lane
+   * @param {View} view
+   */
+  beginLane(lane, view) {
+    const pen = lane.paper.begin();
+    const { width, height } = lane.paper;
+    pen.strokeStyle = palette().line;
+    pen.lineWidth = 1;
+    pen.beginPath();
+    for (const at of ticks(view.from - view.start, view.to - view.start, width / 90).at) {
+      const x = Math.round(((at + view.start - view.from) / (view.to - view.from)) * width) + 0.5;
+      pen.moveTo(x, 0);
+      pen.lineTo(x, height);
+    }
+    pen.stroke();
+    return pen;
+  }
+
+  /**
+   * @param {Lane} lane
+   * @param {CanvasRenderingContext2D} pen
+   * @param {Source} source
+   * @param {number} place of the source
+   * @param {number} wide
+   * @param {View} view
+   * @param {number} now
+   */
+  drawLine(lane, pen, source, place, wide, view, now) {
+    const column = source.index.get(lane.name);
+    if (column === undefined) return;
+    const { ring } = source;
+    const { edges, line } = this;
+    const [low, high] = envelope(ring, column, edges, line);
+    if (place === 0) {
+      let [least, largest] = [low, high];
+      for (const { value } of view.levels(lane.name)) {
+        // A threshold near what is measured is in the picture; one far off would flatten it.
+        const span = Math.max(high - low, 1e-9);
+        if (value > low - span && value < high + span) [least, largest] = [Math.min(least, value), Math.max(largest, value)];
+      }
+      lane.fit(least, largest, now);
+    } else lane.fit(Math.min(low, lane.low), Math.max(high, lane.high), now);
+    const { height } = lane.paper;
+    const per = height / (lane.high - lane.low || 1);
+    const y = (/** @type {number} */ value) => (lane.high - value) * per;
+    pen.strokeStyle = place ? palette().other : palette().trace;
+    pen.lineWidth = 1.25;
+    pen.lineJoin = "round";
+    pen.setLineDash(place ? [5, 3] : []);
+    pen.beginPath();
+    const from = edges.records[0];
+    const to = edges.records[edges.count];
+    if (to - from < wide * 0.75) {
+      // Fewer records than pixels: each of them, at its own time.
+      const begin = Math.max(ring.begin, from - 1);
+      const end = Math.min(ring.end, to + 1);
+      const perSecond = wide / (view.to - view.from);
+      let before = NaN;
+      for (let record = begin; record < end; record += 1) {
+        const time = ring.at(source.time, record);
+        const value = ring.at(column, record);
+        const x = (time - view.from) * perSecond;
+        if (Number.isNaN(value)) before = NaN;
+        else {
+          if (time - before < GAP_S) pen.lineTo(x, y(value));
+          else pen.moveTo(x, y(value));
+          before = time;
+        }
+      }
+      pen.stroke();
+      pen.setLineDash([]);
+      return;
+    }
+    // More records than pixels: from least to largest of each column of pixels, joined to the column before.
+    const gap = Math.max(1, Math.ceil((GAP_S * wide) / (view.to - view.from)));
+    let before = -Infinity;
+    for (let x = 0; x < wide; x += 1) {
+      if (!line.filled[x]) continue;
+      if (x - before > gap) pen.moveTo(x + 0.5, y(line.first[x]));
+      else pen.lineTo(x + 0.5, y(line.first[x]));
+      if (line.high[x] !== line.low[x]) {
+        pen.lineTo(x + 0.5, y(line.low[x]));
+        pen.lineTo(x + 0.5, y(line.high[x]));
+        pen.lineTo(x + 0.5, y(line.last[x]));
+      }
+      before = x;
+    }
+    pen.stroke();
+    pen.setLineDash([]);
+  }
+
+  /**
+   * @param {Lane} lane
+   * @param {CanvasRenderingContext2D} pen
+   * @param {Source} source
+   * @param {number} place
+   * @param {number} wide
+   */
+  drawStrip(lane, pen, source, place, wide) {
+    const column = source.index.get(lane.name);
+    if (column === undefined) return;
+    const { edges, line } = this;
+    envelope(source.ring, column, edges, line);
+    const rows = this.sources.length;
+    const height = Math.floor(lane.paper.height / rows) - 1;
+    const top = place * (height + 1);
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    let begun = -1;
+    let code = NaN;
+    const end = (/** @type {number} */ x) => {
+      const action = this.actions.get(code);
+      if (begun < 0 || !action) return;
+      // Each action of a joint is of another height, for who does not see its colour.
+      const tall = Math.round(height * (1 - 0.3 * (action.place % 3)));
+      pen.fillStyle = action.color;
+      pen.fillRect(begun, top + height - tall, x - begun, tall);
+      const room = x - begun - 8;
+      if (room > 24) this.write(pen, action.name, begun + 4, top + height - tall / 2, room, action.color);
+    };
+    for (let x = 0; x < wide; x += 1) {
+      if (!line.filled[x]) {
+        // Sparse records: what was, goes on.
+        continue;
+      }
+      if (line.first[x] !== code || line.last[x] !== code) {
+        end(x);
+        begun = x;
+        code = line.last[x];
+      }
+    }
+    const last = Math.min(wide, this.filledTo(line, wide) + 1);
+    end(last);
+    // Switches too short for a pixel of their own are marked, so that none is lost.
+    pen.fillStyle = palette().ink;
+    for (let x = 0; x < wide; x += 1) {
+      if (line.filled[x] && line.low[x] !== line.high[x] && line.first[x] === line.last[x]) pen.fillRect(x, top, 1, height);
+    }
+  }
+
+  /**
+   * @param {Envelope} line
+   * @param {number} wide
+   */
+  filledTo(line, wide) {
+    let x = wide - 1;
+    while (x >= 0 && !line.filled[x]) x -= 1;
+    return x;
+  }
+
+  /**
+   * Write on a colour: dark on light, light on dark.
+   * @param {CanvasRenderingContext2D} pen
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   * @param {number} room
+   * @param {string} color
+   */
+  write(pen, text, x, y, room, color) {
+    let shown = text;
+    while (shown.length > 1 && pen.measureText(shown).width > room) shown = shown.slice(0, -1);
+    if (shown.length < Math.min(8, text.length)) return;
+    pen.fillStyle = isLight(color) ? "#111" : "#fff";
+    pen.fillText(shown === text ? text : `${shown.slice(0, -1)}\u2026`, x, y);
+  }
+
+  /**
+   * @param {Lane} lane
+   * @param {View} view
+   */
+  finishLane(lane, view) {
+    const { pen, width, height } = lane.paper;
+    const colors = palette();
+    const x = (/** @type {number} */ time) => ((time - view.from) / (view.to - view.from)) * width;
+    if (!lane.strip && lane.high > lane.low) {
+      pen.font = "11px system-ui, sans-serif";
+      pen.textBaseline = "bottom";
+      /** @type {{y: number, end: number}[]} */
+      const written = [];
+      for (const { value, label } of view.levels(lane.name)) {
+        if (value < lane.low || value > lane.high) continue;
+        const y = Math.round(((lane.high - value) / (lane.high - lane.low)) * height) + 0.5;
+        pen.strokeStyle = colors.threshold;
+        pen.setLineDash([6, 3]);
+        pen.lineWidth = 1;
+        pen.beginPath();
+        pen.moveTo(0, y);
+        pen.lineTo(width, y);
+        pen.stroke();
+        pen.setLineDash([]);
+        // Labels at nearly the same height stand beside each other.
+        const left = written.reduce((x, other) => (Math.abs(other.y - y) < 13 ? Math.max(x, other.end + 14) : x), 4);
+        const end = left + pen.measureText(label).width;
+        written.push({ y, end });
+        const foot = y < 14 ? y + 13 : y - 1;
+        pen.fillStyle = colors.panel;
+        pen.globalAlpha = 0.8;
+        pen.fillRect(left - 2, foot - 12, end - left + 4, 12);
+        pen.globalAlpha = 1;
+        pen.fillStyle = colors.threshold;
+        pen.fillText(label, left, foot);
+      }
+    }
+    pen.lineWidth = 1;
+    for (const { at } of view.marks) {
+      if (at < view.from || at > view.to) continue;
+      pen.strokeStyle = colors.accent;
+      pen.setLineDash([2, 2]);
+      pen.beginPath();
+      pen.moveTo(Math.round(x(at)) + 0.5, 0);
+      pen.lineTo(Math.round(x(at)) + 0.5, height);
+      pen.stroke();
+      pen.setLineDash([]);
+    }
+    if (view.cursor >= view.from && view.cursor <= view.to) {
+      pen.strokeStyle = colors.ink;
+      pen.beginPath();
+      pen.moveTo(Math.round(x(view.cursor)) + 0.5, 0);
+      pen.lineTo(Math.round(x(view.cursor)) + 0.5, height);
+      pen.stroke();
+    }
+    this.tellLane(lane, view);
+  }
+
+  /**
+   * The value at the cursor, or the newest.
+   * @param {Lane} lane
+   * @param {View} view
+   */
+  tellLane(lane, view) {
+    const [source] = this.sources;
+    const column = source?.index.get(lane.name);
+    const there = column !== undefined && source.ring.end > source.ring.begin;
+    let value = NaN;
+    if (there) {
+      const at = Number.isNaN(view.cursor) ? view.to : view.cursor;
+      const record = Math.min(source.ring.find(source.time, at), source.ring.end - 1);
+      const before = Math.max(source.ring.begin, record - 1);
+      const nearer = at - source.ring.at(source.time, before) < source.ring.at(source.time, record) - at;
+      value = source.ring.at(column, nearer ? before : record);
+    }
+    if (lane.strip) {
+      setText(lane.value, this.actions.get(value)?.name ?? (value === -1 ? "none" : "–"));
+      return;
+    }
+    const digits = digitsFor(lane.high - lane.low);
+    setText(lane.value, number(value, digits));
+    setText(lane.unit, there ? shortUnit(source.unit(lane.name)) : "not recorded");
+    const known = lane.high > lane.low;
+    setText(lane.top, known ? number(lane.high, digits) : "");
+    setText(lane.bottom, known ? number(lane.low, digits) : "");
+  }
+
+  /** @param {View} view */
+  drawAxis(view) {
+    const pen = this.axis.begin();
+    const { width } = this.axis;
+    const colors = palette();
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "top";
+    pen.textAlign = "center";
+    pen.fillStyle = colors.muted;
+    pen.strokeStyle = colors.muted;
+    for (const at of ticks(view.from - view.start, view.to - view.start, width / 90).at) {
+      const x = ((at + view.start - view.from) / (view.to - view.from)) * width;
+      pen.beginPath();
+      pen.moveTo(Math.round(x) + 0.5, 0);
+      pen.lineTo(Math.round(x) + 0.5, 4);
+      pen.stroke();
+      if (x > 20 && x < width - 20) pen.fillText(view.axis(at), x, 6);
+    }
+    for (const { at, text } of view.marks) {
+      if (at < view.from || at > view.to) continue;
+      pen.fillStyle = colors.accent;
+      pen.fillText(text, Math.min(width - 40, Math.max(40, ((at - view.from) / (view.to - view.from)) * width)), 19);
+    }
+    pen.textAlign = "left";
+    setAttribute(this.axis.canvas, "aria-label", `axis of time, from ${view.axis(view.from - view.start)} to ${view.axis(view.to - view.start)}`);
+  }
+}
+
+/**
+ * Say whether dark writing is better read on a colour `rgb(r g b)` or `#rrggbb`.
+ * @param {string} color
+ */
+export function isLight(color) {
+  const parts = color.startsWith("#")
+    ? [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16))
+    : (color.match(/[\d.]+/g) ?? []).map(Number);
+  const [r, g, b] = parts.map((part) => {
+    const share = part / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18;
+}

@@ -1,0 +1,276 @@
+// The daemon, as this tab sees it: records, status and events as they come, and requests by the tab's own client.
+
+import { readFrame } from "./frames.js";
+import { Ring } from "./ring.js";
+import { Refused } from "./session.js";
+
+/** @typedef {import("./messages.js").Status} Status */
+/** @typedef {{name: string, unit: string}} Column */
+/** @typedef {import("./model.js").Model} Model */
+/** @typedef {{base_height_cm?: number, ground_z_cm?: number, foot_radius_mm?: number}} Plant */
+/** @typedef {{seq: number, unix_time_s: number, name: string, text: string, time_s?: number | null, author?: string}} Happening */
+/** @typedef {{live: boolean, sinceMs: number, why: string}} Liveness */
+
+const KEEP_S = 600;
+const FASTEST_HZ = 200;
+const QUIET_RECORDS_MS = 600;
+const QUIET_STATUS_MS = 2500;
+const BEAT_MS = 1000;
+const ANSWER_MS = 45_000;
+const AGAIN_MS = [200, 400, 800, 1500];
+const NO_SESSION = 4003;
+
+export class Live extends EventTarget {
+  /** @param {string} session */
+  constructor(session) {
+    super();
+    this.session = session;
+    this.open = false;
+    this.denied = false;
+    /** @type {{daemon: string | null, bouts: boolean, author: string, client?: string, every_cycle?: boolean} | null} */
+    this.welcome = null;
+    /** @type {Status | null} */
+    this.status = null;
+    /** @type {Model | null} */
+    this.model = null;
+    /** @type {Plant | null} */
+    this.plant = null;
+    this.configuration = "";
+    this.layout = 0;
+    /** @type {Column[]} */
+    this.columns = [];
+    /** @type {Map<string, number>} */
+    this.index = new Map();
+    /** Records of the present layout; its column `time` is seconds since `originNs`. */
+    this.ring = new Ring(0, 0);
+    this.timeColumn = -1;
+    this.originNs = NaN;
+    /** @type {{since: number, why: string} | null} */
+    this.gone = null;
+    /** Records this tab was not sent, or that were not of its layout. */
+    this.missed = 0;
+    this.recordAt = this.heardAt = this.statusAt = performance.now();
+    /** Age of the newest record's batch when it came, ms. */
+    this.ageMs = NaN;
+    /** Per bout, where on the ring's time its engine time is 0. @type {Map<number, number>} */
+    this.starts = new Map();
+    /** @type {Set<(from: number, to: number) => void>} */
+    this.onRecords = new Set();
+    /** @type {Happening[]} */
+    this.happenings = [];
+    /** @type {Map<number, {resolve: (result: any) => void, reject: (error: Error) => void, timer: ReturnType<typeof setTimeout>}>} */
+    this.waiting = new Map();
+    this.next = 1;
+    this.tries = 0;
+    this.beat = 0;
+    this.beatAt = 0;
+    /** When it was first welcome here, as performance.now(). */
+    this.openedAt = NaN;
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.connect();
+    setInterval(() => this.sendBeat(), BEAT_MS);
+  }
+
+  connect() {
+    const socket = new WebSocket(`ws://${location.host}/live`);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    socket.onopen = () => socket.send(JSON.stringify({ session: this.session }));
+    socket.onmessage = (event) => {
+      this.heardAt = performance.now();
+      // Timers of a tab that is not looked at are slow; what comes in is not.
+      if (this.heardAt - this.beatAt > BEAT_MS) this.sendBeat();
+      if (event.data instanceof ArrayBuffer) this.takeRecords(event.data);
+      else this.take(JSON.parse(event.data));
+    };
+    socket.onclose = (event) => {
+      this.open = false;
+      for (const { reject, timer } of this.waiting.values()) {
+        clearTimeout(timer);
+        reject(new Refused("gone", "the connection ended before the answer came", "look whether it was done"));
+      }
+      this.waiting.clear();
+      this.denied = event.code === NO_SESSION;
+      this.tell("closed");
+      if (this.denied) return;
+      setTimeout(() => this.connect(), AGAIN_MS[Math.min(this.tries, AGAIN_MS.length - 1)]);
+      this.tries += 1;
+    };
+  }
+
+  sendBeat() {
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    this.beatAt = performance.now();
+    // A connection over which nothing comes any more is as good as none, and another may be better.
+    if (performance.now() - this.heardAt > 4 * BEAT_MS) this.socket.close();
+    else this.socket.send(JSON.stringify({ beat: (this.beat += 1) }));
+  }
+
+  /**
+   * Ask the daemon; throws Refused.
+   * @param {string} method
+   * @param {Record<string, unknown>} [params]
+   * @returns {Promise<any>}
+   */
+  ask(method, params = {}) {
+    if (this.socket?.readyState !== WebSocket.OPEN) {
+      return Promise.reject(new Refused("gone", "the server of this page does not answer", "is `nuc ui` still running?"));
+    }
+    const id = this.next;
+    this.next += 1;
+    this.socket.send(JSON.stringify({ id, method, params }));
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.waiting.delete(id);
+        reject(new Refused("timeout", `${method}: no answer in time`, "look whether it was done"));
+      }, ANSWER_MS);
+      this.waiting.set(id, { resolve, reject, timer });
+    });
+  }
+
+  /** @param {any} message */
+  take(message) {
+    if (message.id !== undefined) {
+      const waiting = this.waiting.get(message.id);
+      if (!waiting) return;
+      this.waiting.delete(message.id);
+      clearTimeout(waiting.timer);
+      if (message.ok) waiting.resolve(message.result);
+      else waiting.reject(new Refused(message.error.kind, message.error.text, message.error.hint));
+      return;
+    }
+    const { topic } = message;
+    if (topic === "welcome") {
+      this.open = true;
+      if (Number.isNaN(this.openedAt)) this.openedAt = performance.now();
+      this.tries = 0;
+      this.welcome = message;
+      this.gone = null;
+      this.statusAt = performance.now();
+    } else if (topic === "layout") this.takeLayout(message);
+    else if (topic === "status") this.takeStatus(message.status);
+    else if (topic === "events") {
+      this.takeEvents(message.events);
+      return;
+    } else if (topic === "gone") this.gone = { since: message.since_unix_s, why: message.why };
+    else if (topic === "back") this.gone = null;
+    else if (topic === "missed") this.missed += message.records;
+    if (topic) this.tell(topic);
+  }
+
+  /** @param {any} message */
+  takeLayout(message) {
+    this.model = message.model ?? null;
+    this.plant = message.plant ?? null;
+    this.configuration = message.configuration ?? "";
+    // The same columns again, as after a restart of the daemon: what is kept stays.
+    const same =
+      message.columns.length === this.columns.length &&
+      this.columns.every((column, k) => column.name === message.columns[k].name);
+    this.layout = message.layout;
+    if (same) return;
+    this.columns = message.columns;
+    this.index = new Map(this.columns.map((column, k) => [column.name, k]));
+    this.timeColumn = this.index.get("time") ?? -1;
+    this.originNs = NaN;
+    this.starts.clear();
+    this.ring = new Ring(this.columns.length, this.columns.length ? KEEP_S * FASTEST_HZ : 0);
+  }
+
+  /** @param {Status} status */
+  takeStatus(status) {
+    this.status = status;
+    this.statusAt = performance.now();
+    const { bout, cycle, engine_time_s: time } = status;
+    const column = this.index.get("cycle");
+    if (!bout || typeof time !== "number" || column === undefined || !this.ring.end) return;
+    const record = this.ring.find(column, cycle ?? 0);
+    if (record >= this.ring.end || this.ring.at(column, record) !== cycle) return;
+    // A status is asked for somewhat later than its last cycle was complete, never earlier: of several, the latest start
+    // is the nearest to the true one.
+    const start = this.ring.at(this.timeColumn, record) - time;
+    this.starts.set(bout, Math.max(start, this.starts.get(bout) ?? -Infinity));
+  }
+
+  /** @param {Happening[]} events */
+  takeEvents(events) {
+    const last = this.happenings.at(-1)?.seq ?? 0;
+    const fresh = events.filter((event) => event.seq > last);
+    if (!fresh.length) return;
+    this.happenings.push(...fresh);
+    if (this.happenings.length > 2000) this.happenings.splice(0, this.happenings.length - 2000);
+    this.dispatchEvent(new CustomEvent("events", { detail: fresh }));
+  }
+
+  /** @param {ArrayBuffer} data */
+  takeRecords(data) {
+    const { layout, count, sentUnixS, rows } = readFrame(data);
+    const width = this.columns.length;
+    if (layout !== this.layout || !count || rows.length !== count * width) {
+      this.missed += count;
+      return;
+    }
+    const time = this.timeColumn;
+    if (Number.isNaN(this.originNs)) this.originNs = rows[time];
+    for (let row = 0; row < count; row += 1) rows[row * width + time] = (rows[row * width + time] - this.originNs) / 1e9;
+    const { ring } = this;
+    // A daemon on another machine, or one that was started anew with another clock: time never goes back here.
+    if (ring.end && rows[time] < ring.at(time, ring.end - 1)) {
+      this.ring = new Ring(width, KEEP_S * FASTEST_HZ);
+      this.starts.clear();
+    }
+    const from = this.ring.end;
+    this.ring.push(rows, count);
+    this.recordAt = performance.now();
+    this.ageMs = Date.now() - sentUnixS * 1000;
+    for (const listen of this.onRecords) listen(from, this.ring.end);
+  }
+
+  /**
+   * Say whether what is shown is what is, and if not, since when and why.
+   * @param {number} now as performance.now()
+   * @returns {Liveness}
+   */
+  liveness(now) {
+    const sinceMs = now - (this.columns.length ? this.recordAt : this.heardAt);
+    if (this.denied) return { live: false, sinceMs, why: "this page's key is no longer good: open it again with `nuc ui`" };
+    if (!this.open) return { live: false, sinceMs, why: "the server of this page (nuc ui) does not answer" };
+    if (this.gone) return { live: false, sinceMs, why: this.gone.why };
+    if (this.columns.length && now - this.recordAt > QUIET_RECORDS_MS) {
+      return { live: false, sinceMs, why: "no records come from the engine" };
+    }
+    if (now - this.statusAt > QUIET_STATUS_MS) return { live: false, sinceMs: now - this.statusAt, why: "no status comes" };
+    return { live: true, sinceMs: 0, why: "" };
+  }
+
+  /** The bout of the newest record, 0 for none. */
+  get bout() {
+    const column = this.index.get("bout");
+    return column === undefined || !this.ring.end ? 0 : this.ring.at(column, this.ring.end - 1);
+  }
+
+  /** Where engine time is 0 for the newest bout that is known; NaN before there is one. */
+  get start() {
+    return this.starts.size ? this.starts.get(Math.max(...this.starts.keys())) ?? NaN : NaN;
+  }
+
+  /**
+   * The newest value of a column; NaN where there is none.
+   * @param {string} name
+   */
+  now(name) {
+    const column = this.index.get(name);
+    return column === undefined || !this.ring.end ? NaN : this.ring.at(column, this.ring.end - 1);
+  }
+
+  get inControl() {
+    const mine = this.welcome?.client ?? this.welcome?.author ?? "";
+    return !!mine && this.status?.control === mine;
+  }
+
+  /** @param {string} name */
+  tell(name) {
+    this.dispatchEvent(new Event(name));
+  }
+}

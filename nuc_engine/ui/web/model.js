@@ -1,0 +1,95 @@
+// A model explained, as `nuc show --json` tells it, and what the pages look up in it.
+
+/** @typedef {{id: number, name: string}} Named */
+/** @typedef {Named & {fullname: string | null, description: string | null, color: number[] | null, code: number,
+ *   rule: Named & {by_name: string | null, description: string | null}}} State */
+/** @typedef {Named & {fullname: string | null, description: string | null, fmax: number}} Muscle */
+/** @typedef {Named & {fullname: string | null, description: string | null, range_deg: [number, number],
+ *   angle_sensor: Named, load_sensor: Named}} Motor */
+/** @typedef {Named & {fullname: string | null, description: string | null, endpoint: boolean,
+ *   geometry: import("./kinematics.js").Geometry, motor: Motor | null, muscles: Muscle[], states: State[],
+ *   sense_organs: (Named & {fullname: string | null, description: string | null, sensors: Named[]})[]}} Joint */
+/** @typedef {Named & {fullname: string | null, description: string | null, unit: string | null, value: unknown,
+ *   ranges: Record<string, {lower: number | null, upper: number | null, quantum: number | null}>}} Hdso */
+/** @typedef {{name: string, fullname: string | null, description: string | null, joints: Joint[], sensors: Hdso[],
+ *   parameters: Hdso[]}} Model */
+
+/** Colours of actions to which the configuration gives none; each colour-blind reader can tell them apart. */
+const SPARE = ["#009463", "#a9d800", "#00a3b4", "#004ca3", "#e06400", "#b50038", "#7a5a9e", "#808084"];
+
+/**
+ * @param {State} state
+ * @param {number} [place] among the model's actions
+ */
+export function colorOf(state, place = state.code) {
+  if (!state.color) return SPARE[Math.abs(place) % SPARE.length];
+  return `rgb(${state.color.map((part) => Math.round(255 * part)).join(" ")})`;
+}
+
+/**
+ * Return the joints that are moved or measured, from the body outwards: those the engine knows.
+ * @param {Model} model
+ */
+export function chainOf(model) {
+  return model.joints.filter((joint) => !joint.endpoint);
+}
+
+/**
+ * Return all actions by their code in `JOINT.state`.
+ * @param {Model} model
+ * @returns {Map<number, {state: State, joint: Joint, color: string}>}
+ */
+export function actionsOf(model) {
+  const found = new Map();
+  for (const joint of model.joints) {
+    for (const state of joint.states) found.set(state.code, { state, joint, color: colorOf(state) });
+  }
+  return found;
+}
+
+/**
+ * Return the same as strips of traces show them.
+ * @param {Model} model
+ * @returns {import("./lanes.js").Actions}
+ */
+export function stripsOf(model) {
+  const strip = (/** @type {{state: State, joint: Joint, color: string}} */ { state, joint, color }) => ({ name: state.name, color, place: joint.states.indexOf(state) });
+  return new Map([...actionsOf(model)].map(([code, action]) => [code, strip(action)]));
+}
+
+/**
+ * Return what is known of each column: which joint it belongs to, its help.
+ * @param {Model} model
+ * @returns {Map<string, {group: string, help: string}>}
+ */
+export function columnHelp(model) {
+  const found = new Map();
+  const help = (/** @type {{fullname: string | null, description: string | null}} */ what) =>
+    [what.fullname, what.description].filter(Boolean).join(": ");
+  for (const joint of model.joints) {
+    found.set(`${joint.name}.state`, { group: joint.name, help: `action of ${help(joint) || joint.name}` });
+    for (const muscle of joint.muscles) {
+      for (const what of ["activation", "force", "length"]) {
+        found.set(`${muscle.name}.${what}`, { group: joint.name, help: `${what} of ${help(muscle) || muscle.name}` });
+      }
+    }
+    if (joint.motor) {
+      for (const what of ["position_raw", "current_raw", "sent_raw", "status", "stamp"]) {
+        found.set(`${joint.motor.name}.${what}`, { group: joint.name, help: help(joint.motor) || joint.motor.name });
+      }
+      for (const sensor of [joint.motor.angle_sensor, joint.motor.load_sensor]) {
+        found.set(sensor.name, { group: joint.name, help: "" });
+      }
+    }
+    for (const organ of joint.sense_organs) {
+      for (const sensor of organ.sensors) {
+        // A joint may feel what another's motor measures.
+        if (!found.has(sensor.name)) found.set(sensor.name, { group: joint.name, help: "" });
+      }
+    }
+  }
+  for (const sensor of model.sensors) {
+    found.set(sensor.name, { group: found.get(sensor.name)?.group ?? "sensors", help: help(sensor) });
+  }
+  return found;
+}

@@ -1,0 +1,211 @@
+// The leg as it is now, and beside it each joint with its muscles and sensors.
+
+import { fill, h, roving, setAttribute, setText } from "../dom.js";
+import { number, shortUnit } from "../format.js";
+import { LegView, VIEWS } from "../legview.js";
+import { actionsOf, chainOf } from "../model.js";
+
+/** @typedef {import("../app.js").Context} Context */
+/** @typedef {import("../app.js").Page} Page */
+
+const SLOW_MS = 100;
+
+/**
+ * @param {Context} context
+ * @returns {Page}
+ */
+export function legPage({ live }) {
+  const view = new LegView();
+  const joints = h("div", { class: "joints", id: "joints" });
+  const note = h("p", { class: "note", id: "leg-note" });
+  const foot = h("p", { class: "readout live", id: "foot" });
+  const looks = h("div", { class: "segmented", role: "group", "aria-label": "where to look from" });
+  for (const [name, { title }] of Object.entries(VIEWS)) {
+    looks.append(h("button", { type: "button", "data-view": name, on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
+  }
+  roving(looks);
+  const mark = () => {
+    for (const button of looks.querySelectorAll("button")) {
+      const place = VIEWS[/** @type {keyof VIEWS} */ (button.dataset.view)];
+      setAttribute(button, "aria-pressed", String(place.turn === view.turn && place.lift === view.lift));
+    }
+  };
+  view.onTurn = mark;
+  mark();
+  const trailOf = h("select", { "aria-label": "whose action colours the foot's path", help: "the foot's path has the colour of this joint's action at each moment" });
+  const trailS = h(
+    "select",
+    { "aria-label": "how much of the foot's path" },
+    [2, 5, 10, 20].map((seconds) => h("option", { value: seconds, selected: seconds === 5 }, `${seconds} s of path`)),
+  );
+  trailOf.addEventListener("change", () => {
+    view.trailJoint = Number(trailOf.value);
+  });
+  trailS.addEventListener("change", () => {
+    view.trailS = Number(trailS.value);
+  });
+  /** @type {ReturnType<typeof jointCard>[]} */
+  let cards = [];
+
+  const make = () => {
+    const { model, plant } = live;
+    view.setShape(model ? { model, plant } : null);
+    fill(trailOf, ...view.chain.map((joint, k) => (joint.states.length ? h("option", { value: k, selected: k === view.trailJoint }, `coloured by ${joint.name}`) : null)));
+    setText(
+      note,
+      !model
+        ? "Nothing is configured."
+        : plant
+          ? "A stiff leg, from joint angles: the emulated one bends a little between them and the foot. Ground and foot are as large as they are."
+          : "A stiff leg, from joint angles; where the ground is, is unknown.",
+    );
+    cards = model ? chainOf(model).map((joint, k) => jointCard(joint, live, () => select(k))) : [];
+    fill(joints, ...cards.map((card) => card.element));
+    // What has come before this page was opened.
+    const { ring } = live;
+    if (!ring.end) return;
+    const from = Math.max(ring.begin, ring.find(live.timeColumn, ring.at(live.timeColumn, ring.end - 1) - 20));
+    take(from, ring.end);
+    view.centre();
+  };
+
+  /** @param {number} k */
+  const select = (k) => {
+    view.selected = view.selected === k ? -1 : k;
+    cards.forEach((card, at) => card.mark(at === view.selected));
+    if (view.selected >= 0) cards[k].element.scrollIntoView({ block: "nearest" });
+  };
+  view.onSelect = select;
+
+  /**
+   * @param {number} from
+   * @param {number} to
+   */
+  const take = (from, to) => {
+    const { ring, index, timeColumn } = live;
+    for (let record = Math.max(from, ring.begin); record < to; record += 1) {
+      view.pose(ring.at(timeColumn, record), (name) => {
+        const column = index.get(name);
+        return column === undefined ? NaN : ring.at(column, record);
+      });
+    }
+  };
+
+  live.onRecords.add(take);
+  live.addEventListener("layout", make);
+  make();
+
+  const stage = h(
+    "section",
+    { class: "panel stage", "aria-label": "the leg in space" },
+    h("div", { class: "toolbar" }, looks, trailOf, trailS),
+    h("div", { class: "stage-canvas live" }, view.paper.canvas),
+    h("div", {}, foot, note),
+  );
+  view.paper.canvas.setAttribute("aria-label", "the leg, drawn from its joint angles; arrow keys turn it, + and - zoom");
+  let slowAt = 0;
+  return {
+    element: h("div", { class: "page page-leg" }, h("h1", { class: "unseen" }, "Leg"), stage, joints),
+    frame(now) {
+      view.draw();
+      for (const card of cards) card.act();
+      if (now - slowAt < SLOW_MS || !view.shape) return;
+      slowAt = now;
+      for (const card of cards) card.tell();
+      const point = view.points().at(-1);
+      const ground = live.plant?.ground_z_cm;
+      const height = point && ground !== undefined ? `, ${number(point[2] - ground, 1)} cm above ground` : "";
+      setText(foot, point ? `foot ${number(point[0], 1)}, ${number(point[1], 1)}, ${number(point[2], 1)} cm${height}` : "");
+    },
+  };
+}
+
+/**
+ * @param {import("../model.js").Joint} joint
+ * @param {import("../live.js").Live} live
+ * @param {() => void} select
+ */
+function jointCard(joint, live, select) {
+  const actions = live.model ? actionsOf(live.model) : new Map();
+  const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
+  const action = h("span", { class: "action-name" }, "–");
+  /** @type {(() => void)[]} */
+  const tellers = [];
+  const help = (/** @type {{fullname: string | null, description: string | null}} */ what) => [what.fullname, what.description].filter(Boolean).join(": ");
+  const sensorOf = new Map((live.model?.sensors ?? []).map((sensor) => [sensor.name, sensor]));
+
+  const sensor = (/** @type {string} */ name) => {
+    const known = sensorOf.get(name);
+    const value = h("td", { class: "number live" }, "–");
+    const span = name === joint.motor?.angle_sensor.name ? joint.motor.range_deg : null;
+    const bar = span ? meter() : null;
+    tellers.push(() => {
+      const now = live.now(name);
+      setText(value, number(now, 1));
+      if (bar && span) bar.set((now - span[0]) / (span[1] - span[0]));
+    });
+    return h("tr", { help: known ? `${help(known)}${known.unit ? `, in ${known.unit}` : ""}` : "" }, h("th", { scope: "row" }, name), value, h("td", { class: "unit" }, shortUnit(known?.unit)), h("td", { class: "bar-cell" }, bar?.element));
+  };
+
+  const muscle = (/** @type {import("../model.js").Muscle} */ what) => {
+    const force = h("td", { class: "number live" }, "–");
+    const bar = meter();
+    const activation = h("span", { class: "number live" }, "–");
+    tellers.push(() => {
+      setText(force, number(live.now(`${what.name}.force`), 2));
+      const active = live.now(`${what.name}.activation`);
+      setText(activation, number(active, 2));
+      bar.set(active);
+    });
+    return h("tr", { help: help(what) }, h("th", { scope: "row" }, what.name), force, h("td", { class: "unit" }, "force"), h("td", { class: "bar-cell" }, bar.element, activation));
+  };
+
+  /** @type {unknown} */
+  let acts = null;
+  const names = new Set();
+  if (joint.motor) for (const { name } of [joint.motor.angle_sensor, joint.motor.load_sensor]) names.add(name);
+  for (const organ of joint.sense_organs) for (const { name } of organ.sensors) names.add(name);
+  const title = h("button", { type: "button", class: "joint-name", "aria-pressed": "false", help: help(joint), on: { click: select } }, joint.name);
+  const element = h(
+    "section",
+    { class: "panel joint", "aria-label": joint.name },
+    h("header", {}, title, joint.states.length ? h("span", { class: "action live" }, swatch, action) : h("span", { class: "muted" }, "held, no actions")),
+    h(
+      "table",
+      { class: "readings" },
+      h("caption", { class: "unseen" }, `sensors and muscles of ${joint.name}`),
+      h("colgroup", {}, ["name", "value", "unit", "bar"].map((part) => h("col", { class: `col-${part}` }))),
+      h("tbody", {}, [...names].map(sensor), joint.muscles.map(muscle)),
+    ),
+  );
+  return {
+    element,
+    mark: (/** @type {boolean} */ on) => {
+      element.classList.toggle("selected", on);
+      title.setAttribute("aria-pressed", String(on));
+    },
+    /** The action is told with every picture, as in the picture of the leg; numbers as fast as one can read. */
+    act() {
+      const state = actions.get(live.now(`${joint.name}.state`));
+      setText(action, state?.state.name ?? "none");
+      if (state !== acts) swatch.style.background = state?.color ?? "";
+      acts = state;
+    },
+    tell() {
+      for (const teller of tellers) teller();
+    },
+  };
+}
+
+/** A bar from 0 to 1. */
+function meter() {
+  const filled = h("span", { class: "meter-fill" });
+  return {
+    element: h("span", { class: "meter live", "aria-hidden": "true" }, filled),
+    /** @param {number} share */
+    set(share) {
+      const known = Number.isFinite(share) ? Math.max(0, Math.min(1, share)) : 0;
+      filled.style.transform = `scaleX(${known.toFixed(3)})`;
+    },
+  };
+}

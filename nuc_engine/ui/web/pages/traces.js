@@ -1,0 +1,308 @@
+// Any column of the engine's records over time, every cycle of the last ten minutes.
+
+import { fill, h, setAttribute, setText } from "../dom.js";
+import { clock, number } from "../format.js";
+import { Lanes } from "../lanes.js";
+import { chainOf, columnHelp, stripsOf } from "../model.js";
+import { thresholds } from "../rules.js";
+
+/** @typedef {import("../app.js").Context} Context */
+/** @typedef {import("../app.js").Page} Page */
+
+const WINDOWS_S = [1, 2, 5, 10, 20, 60, 120, 300, 600];
+const KEPT = "nuc-traces";
+const TRIGGER_SHARE = 0.25;
+/** Where in the window a trigger stands. */
+
+/** @typedef {{names: string[], windowS: number}} Layout */
+
+/** @returns {Record<string, Record<string, Layout>>} per configuration, by name; "" is the last one used */
+function keptLayouts() {
+  try {
+    return JSON.parse(localStorage.getItem(KEPT) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * @param {Context} context
+ * @returns {Page}
+ */
+export function tracesPage({ live, say, line }) {
+  const lanes = new Lanes({
+    onChange: () => keep(),
+    onCursor: (time) => {
+      cursor = time;
+    },
+    onZoom: (factor, at) => zoom(factor, at),
+    onPan: (seconds) => pan(seconds),
+  });
+  let windowS = 10;
+  /** Where the window ends when it does not follow; NaN: it follows. */
+  let heldAt = NaN;
+  let cursor = NaN;
+  /** @type {{column: string, code: number} | null} */
+  let trigger = null;
+  let triggeredAt = NaN;
+  let before = NaN;
+  /** @type {Map<string, {name: string, text: string, state: string}[]>} */
+  let levelsOf = new Map();
+  /** @type {Map<string, number>} */
+  const levelValues = new Map();
+
+  // --- what stands above ---
+
+  const pause = h("button", { type: "button", class: "pause", "aria-pressed": "false", "aria-keyshortcuts": "Space", help: "stand still; records go on being kept (Space)" }, "Pause");
+  const span = h("select", { "aria-label": "how much time is shown" }, WINDOWS_S.map((seconds) => h("option", { value: seconds, selected: seconds === windowS }, seconds < 60 ? `${seconds} s` : `${seconds / 60} min`)));
+  const zoomed = h("option", { value: "" }, "");
+  const closer = h("button", { type: "button", "aria-label": "zoom in", help: "zoom in (+)" }, "+");
+  const farther = h("button", { type: "button", "aria-label": "zoom out", help: "zoom out (-)" }, "\u2212");
+  const back = h("button", { type: "button", "aria-label": "earlier", help: "earlier (Page up)" }, "\u25c2");
+  const on = h("button", { type: "button", "aria-label": "later", help: "later (Page down)" }, "\u25b8");
+  const add = h("input", { type: "text", list: "columns", placeholder: "add a trace \u2026", class: "medium", "aria-label": "add a trace", spellcheck: "false", autocomplete: "off", help: "name of any column: sensors, actions, activations, forces, lengths, positions" });
+  const list = h("datalist", { id: "columns" });
+  const when = h("select", { class: "medium", "aria-label": "trigger", help: "stand still around the record at which a joint begins an action; decided on the engine's own cycles" });
+  const layout = h("select", { class: "medium", "aria-label": "layout" });
+  const name = h("input", { type: "text", placeholder: "name", "aria-label": "name of the layout", size: 6 });
+  const save = h("button", { type: "button", help: "keep these traces under a name, in this browser" }, "Keep");
+
+  const layouts = () => keptLayouts()[live.configuration] ?? {};
+  const keep = (/** @type {string} */ as = "") => {
+    const all = keptLayouts();
+    const mine = (all[live.configuration] ??= {});
+    mine[as] = { names: lanes.names, windowS };
+    if (as) mine[""] = mine[as];
+    localStorage.setItem(KEPT, JSON.stringify(all));
+    showLayouts(as);
+  };
+  const showLayouts = (/** @type {string} */ chosen = "") => {
+    const named = Object.keys(layouts()).filter(Boolean);
+    fill(
+      layout,
+      h("option", { value: "" }, named.length ? "layouts \u2026" : "no layouts kept"),
+      h("option", { value: "*default" }, "joints and actions"),
+      h("option", { value: "*load" }, "loads and forces"),
+      ...named.map((key) => h("option", { value: `=${key}`, selected: key === chosen }, key)),
+    );
+  };
+  const preset = (/** @type {string} */ kind) => {
+    const model = live.model;
+    if (!model) return [];
+    const joints = chainOf(model).filter((joint) => joint.states.length);
+    const names = kind === "*load"
+      ? [...joints.flatMap((joint) => (joint.motor ? [joint.motor.load_sensor.name] : [])), ...joints.flatMap((joint) => joint.muscles.map((muscle) => `${muscle.name}.force`))]
+      : joints.flatMap((joint) => [`${joint.name}.state`, ...(joint.motor ? [joint.motor.angle_sensor.name] : [])]);
+    return names.filter((column) => live.index.has(column));
+  };
+  const setWindow = (/** @type {number} */ seconds) => {
+    windowS = Math.max(0.05, Math.min(600, seconds));
+    const known = WINDOWS_S.includes(windowS);
+    if (known) zoomed.remove();
+    else {
+      setText(zoomed, `${number(windowS, windowS < 1 ? 2 : 1)} s`);
+      span.prepend(zoomed);
+    }
+    span.value = known ? String(windowS) : "";
+  };
+
+  layout.addEventListener("change", () => {
+    const chosen = layout.value;
+    const kept = chosen.startsWith("=") ? layouts()[chosen.slice(1)] : null;
+    if (kept) setWindow(kept.windowS);
+    if (chosen) lanes.setNames(kept ? kept.names.filter((column) => live.index.has(column)) : preset(chosen));
+    keep();
+  });
+  save.addEventListener("click", () => {
+    const as = name.value.trim();
+    if (!as) return name.focus();
+    keep(as);
+    say(`these traces are kept as ${as}`, "good", line("subscribe", {}, lanes.names.filter((column) => !column.includes("."))));
+  });
+  span.addEventListener("change", () => {
+    if (span.value) setWindow(Number(span.value));
+    keep();
+  });
+  add.addEventListener("change", () => {
+    const column = add.value.trim();
+    if (!live.index.has(column)) {
+      if (column) say(`there is no column ${column}`, "bad");
+      return;
+    }
+    lanes.setNames([...lanes.names, column]);
+    add.value = "";
+    keep();
+  });
+
+  // --- time ---
+
+  const newest = () => (live.ring.end ? live.ring.at(live.timeColumn, live.ring.end - 1) : 0);
+  const oldest = () => (live.ring.end ? live.ring.at(live.timeColumn, live.ring.begin) : 0);
+  const end = () => {
+    if (!Number.isNaN(heldAt)) return heldAt;
+    if (!Number.isNaN(triggeredAt)) return triggeredAt + (1 - TRIGGER_SHARE) * windowS;
+    // On whole columns of pixels: what has been drawn moves, and does not shimmer.
+    const step = windowS / Math.max(1, lanes.axis.width);
+    return Math.ceil(newest() / step) * step;
+  };
+  const hold = (/** @type {number} */ at) => {
+    heldAt = at;
+    setAttribute(pause, "aria-pressed", String(!Number.isNaN(at)));
+    setText(pause, Number.isNaN(at) ? "Pause" : "Follow");
+  };
+  const pan = (/** @type {number} */ seconds) => {
+    const to = end() + seconds;
+    hold(Math.max(oldest() + 0.1 * windowS, Math.min(newest(), to)));
+  };
+  const zoom = (/** @type {number} */ factor, at = NaN) => {
+    const right = end();
+    const old = windowS;
+    setWindow(windowS * factor);
+    if (!Number.isNaN(heldAt)) {
+      const about = Number.isNaN(at) ? right - old / 2 : at;
+      hold(about + ((right - about) * windowS) / old);
+    }
+  };
+  pause.addEventListener("click", () => hold(Number.isNaN(heldAt) ? end() : NaN));
+  closer.addEventListener("click", () => zoom(0.5));
+  farther.addEventListener("click", () => zoom(2));
+  back.addEventListener("click", () => pan(-windowS / 2));
+  on.addEventListener("click", () => pan(windowS / 2));
+  const chart = h(
+    "div",
+    { class: "chart", tabindex: 0, role: "group", "aria-label": "traces; arrow keys move the cursor, + and - zoom, page keys scroll, space pauses, escape follows again" },
+    lanes.element,
+  );
+  chart.addEventListener("keydown", (event) => {
+    if (event.target !== chart || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = windowS / Math.max(1, lanes.axis.width);
+    const move = (/** @type {number} */ by) => {
+      const right = end();
+      cursor = Math.max(right - windowS, Math.min(right, (Number.isNaN(cursor) ? right : cursor) + by));
+    };
+    /** @type {Record<string, () => void>} */
+    const keys = {
+      " ": () => pause.click(),
+      ArrowLeft: () => move((event.shiftKey ? -20 : -2) * step),
+      ArrowRight: () => move((event.shiftKey ? 20 : 2) * step),
+      "+": () => zoom(0.5),
+      "-": () => zoom(2),
+      PageUp: () => pan(-windowS / 2),
+      PageDown: () => pan(windowS / 2),
+      Escape: () => {
+        cursor = NaN;
+        hold(NaN);
+      },
+    };
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+
+  // --- trigger: on each record, not on each picture ---
+
+  when.addEventListener("change", () => {
+    const [column, code] = when.value.split("\u0000");
+    trigger = when.value ? { column, code: Number(code) } : null;
+    triggeredAt = before = NaN;
+    if (trigger) hold(NaN);
+  });
+  live.onRecords.add((from, to) => {
+    if (!trigger) return;
+    const column = live.index.get(trigger.column);
+    if (column === undefined) return;
+    for (let record = from; record < to; record += 1) {
+      const code = live.ring.at(column, record);
+      const time = live.ring.at(live.timeColumn, record);
+      // One picture stands until its window is full.
+      const free = Number.isNaN(triggeredAt) || time > triggeredAt + (1 - TRIGGER_SHARE) * windowS;
+      if (code === trigger.code && before !== code && !Number.isNaN(before) && free) triggeredAt = time;
+      before = code;
+    }
+  });
+
+  // --- thresholds: as they are in force ---
+
+  const askLevels = async () => {
+    const names = [...new Set([...levelsOf.values()].flat().map((level) => level.name))].filter((level) => Number.isNaN(Number(level)));
+    if (!names.length || !live.open) return;
+    try {
+      const { values } = await live.ask("get", { names });
+      for (const [level, value] of Object.entries(values)) if (typeof value === "number") levelValues.set(level, value);
+      lanes.spoil();
+    } catch {
+      // They stay what they were; the frame of the page says that nothing answers.
+    }
+  };
+  // They may have changed when an edit, or its undoing, took effect: what can be undone is then another number.
+  let edits = "";
+  live.addEventListener("status", () => {
+    const { undo, redo, bout } = live.status ?? {};
+    const now = `${undo} ${redo} ${bout}`;
+    if (now === edits) return;
+    edits = now;
+    void askLevels();
+  });
+  // --- a model ---
+
+  const make = () => {
+    const { model } = live;
+    lanes.sources = [{ ring: live.ring, time: live.timeColumn, index: live.index, unit: (column) => live.columns[live.index.get(column) ?? -1]?.unit ?? "", label: "live" }];
+    if (!model) return;
+    lanes.actions = stripsOf(model);
+    const help = columnHelp(model);
+    lanes.helpFor = (column) => help.get(column)?.help ?? "";
+    fill(list, ...live.columns.filter(({ name: column }) => !["time", "cycle", "mode"].includes(column) && !column.endsWith(".stamp")).map(({ name: column, unit }) => h("option", { value: column }, unit)));
+    fill(
+      when,
+      h("option", { value: "" }, "no trigger"),
+      ...chainOf(model).flatMap((joint) => joint.states.map((state) => h("option", { value: `${joint.name}.state\u0000${state.code}` }, `when ${state.name} begins`))),
+    );
+    levelsOf = new Map();
+    for (const { sensor, op, threshold, state } of thresholds(model)) {
+      const levels = levelsOf.get(sensor) ?? [];
+      levels.push({ name: threshold, text: `${op} ${threshold}`, state });
+      levelsOf.set(sensor, levels);
+    }
+    levelValues.clear();
+    for (const hdso of model.parameters) if (typeof hdso.value === "number") levelValues.set(hdso.name, hdso.value);
+    void askLevels();
+    const kept = layouts()[""];
+    const known = kept?.names.filter((column) => live.index.has(column)) ?? [];
+    if (kept) setWindow(kept.windowS);
+    lanes.setNames(known.length ? known : preset("*default"));
+    showLayouts();
+    hold(NaN);
+  };
+  live.addEventListener("layout", make);
+  make();
+
+  const levels = (/** @type {string} */ sensor) =>
+    (levelsOf.get(sensor) ?? []).flatMap(({ name: level, text }) => {
+      const value = levelValues.get(level) ?? Number(level);
+      return Number.isNaN(value) ? [] : [{ value, label: text }];
+    });
+
+  return {
+    element: h(
+      "div",
+      { class: "page page-traces" },
+      h("h1", { class: "unseen" }, "Traces"),
+      h("div", { class: "toolbar" }, pause, h("span", { class: "segmented" }, back, on), h("span", { class: "segmented" }, closer, farther), span, when, add, list, layout, name, save),
+      chart,
+    ),
+    show: () => lanes.spoil(),
+    frame(now) {
+      const [source] = lanes.sources;
+      if (source && source.ring !== live.ring) source.ring = live.ring;
+      const to = end();
+      const start = Number.isNaN(live.start) ? newest() : live.start;
+      const relative = Number.isNaN(live.start);
+      const marks = [...live.starts].map(([bout, at]) => ({ at, text: `bout ${bout}` }));
+      if (!Number.isNaN(triggeredAt)) marks.push({ at: triggeredAt, text: "trigger" });
+      lanes.draw({ from: to - windowS, to, cursor, levels, marks, start, axis: (time) => (relative ? `${number(time, windowS < 2 ? 2 : 1)} s` : clock(time, windowS < 2 ? 2 : windowS < 20 ? 1 : 0)) }, now);
+      const at = Number.isNaN(cursor) ? to : cursor;
+      setText(lanes.where, `${clock(at - start, 3)}${Number.isNaN(cursor) ? "" : " at the cursor"}`);
+    },
+  };
+}

@@ -1,0 +1,319 @@
+"""The page of `nuc ui` in a real browser, beside a real daemon with an emulated leg."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time  # noqa: TID251  real processes live on the real clock
+from itertools import groupby, pairwise
+
+import pytest
+
+from nuc_engine.analysis.load import load_bout
+from nuc_engine.client import Client
+from tests.realtime.daemon import MS, assert_limp_within, wait_for
+from tests.realtime.served import Served, repeat_disturbed
+from tests.realtime.ui_browser import AXE, browsing, monotonic_ns, needs_browser, server
+
+pytestmark = needs_browser
+
+PAGES = ("engine", "leg", "traces", "bouts", "events")
+HOSTILE = "<img src=x onerror=hacked=1>"
+OFF = "/confirmed by 4 of 4 servos in \\d+ ms/.test(document.getElementById('stop-answer').textContent)"
+READY = "() => document.getElementById('stop-ready').textContent.startsWith('ready')"
+NOT_AVAILABLE = "/STOP NOT AVAILABLE/.test(document.getElementById('stop-ready').textContent)"
+STALE = "document.body.classList.contains('stale')"
+HELD = """() => Object.fromEntries(nuc.live.columns.map(({name}, k) => [name, Array.from(
+  {length: nuc.live.ring.end - nuc.live.ring.begin}, (_, n) => nuc.live.ring.at(k, nuc.live.ring.begin + n))]))"""
+REACHED = """() => { const button = document.getElementById('torque-off'), box = button.getBoundingClientRect();
+  const points = [[box.left + 4, box.top + 4], [box.right - 4, box.bottom - 4], [box.left + 40, box.top + 20]];
+  const there = points.every(([x, y]) => button.contains(document.elementFromPoint(x, y)));
+  return there && box.width >= 150 && box.height >= 44;
+}"""
+WITHIN_MS = 1150
+"""A second, and what a page's own timers may be late."""
+
+
+@pytest.fixture(scope="module")
+def bench(serve_all):
+    leg, served = serve_all()
+    served.await_ready()
+    return leg, served
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    with browsing(tmp_path_factory.mktemp("browser")) as make:
+        yield make
+
+
+@pytest.fixture
+def ui(bench, tmp_path):
+    _, served = bench
+    with server(tmp_path, "--address", f"ipc://{served.sockets}/command", "--data", str(served.data)) as started:
+        yield started
+
+
+def begin(served):
+    """Begin a bout, and let it go on as long as a busy machine does."""
+    served.await_ready()
+    if served.words()["mode"] == "RUNNING":
+        return
+    if served.words()["latched"]:
+        served.insist(served.client.arm)
+    served.insist(served.client.run)
+    wait_for(served.bouts, "a data directory", served)
+
+
+def live(watched):
+    watched.until("() => nuc.live.liveness(performance.now()).live && nuc.live.ring.end > 20 && nuc.live.model")
+
+
+def test_every_page_opens_and_complains_of_nothing_and_asks_nobody_else(bench, ui, tab):
+    _, served = bench
+    begin(served)
+    watched = tab(ui)
+    live(watched)
+    for page in PAGES:
+        watched.go(page)
+        assert watched.page.locator("nav a[aria-current]").inner_text().lower() == page
+        assert watched.page.locator("main").inner_text().strip()
+    watched.until("() => document.querySelectorAll('.events tbody tr').length > 0")
+    watched.go("traces")
+    watched.until("() => document.querySelectorAll('.lane').length >= 4")
+    watched.until("() => document.getElementById('is-mode').textContent === nuc.live.status.mode")
+    assert watched.page.evaluate("nuc.live.missed") == 0
+    assert watched.page.evaluate("location.href").endswith("#traces")
+    watched.page.reload()
+    live(watched)
+    assert watched.complaints == []
+    assert watched.elsewhere() == []
+
+
+def test_every_record_of_the_engine_comes_to_the_page(bench, ui, tab):
+    _, served = bench
+    begin(served)
+    watched = tab(ui)
+    live(watched)
+    watched.page.wait_for_timeout(2000)
+    cycles = watched.page.evaluate(
+        "(() => { const {ring, index} = nuc.live, k = index.get('cycle');"
+        "return Array.from({length: ring.end - ring.begin}, (_, n) => ring.at(k, ring.begin + n)); })()"
+    )
+    assert len(cycles) > 100
+    assert {b - a for a, b in pairwise(cycles)} == {1}
+
+
+def test_what_the_page_shows_is_what_the_log_holds(bench, ui, tab, stalls):
+    """Every switch of every joint, at its time, and every angle; none lost, none invented."""
+    _, served = bench
+    watched = tab(ui)
+    live(watched)
+    repeat_disturbed(stalls, lambda: served.run_bout(2.0))
+    watched.until("() => nuc.live.starts.size")
+    folder = served.finish_bout()
+    watched.page.wait_for_timeout(300)
+    held = watched.page.evaluate(HELD)
+    bout = max(held["bout"])
+    shown = [k for k, number in enumerate(held["bout"]) if number == bout]
+    data = load_bout(folder)
+    for joint in data.joints:
+        angles = [held[joint.angle][k] for k in shown]
+        assert angles == pytest.approx(data.sensors.column(joint.angle).tolist()[: len(angles)], abs=1e-4)
+        codes = [held[f"{joint.name}.state"][k] for k in shown]
+        logged = data.states.column(joint.action).tolist()
+        assert [code for code, _ in groupby(codes)] == [code for code, _ in groupby(logged)]
+    start = watched.page.evaluate("nuc.live.start")
+    assert held["time"][shown[0]] - start == pytest.approx(data.motor.t_s[0], abs=0.015), (
+        "engine time of the first record"
+    )
+
+
+def test_torque_off_is_in_sight_and_within_reach_everywhere(bench, ui, tab):
+    first = tab(ui)
+    for width, height in ((1024, 700), (420, 800)):
+        token = first.page.evaluate("nuc.api.json('token', {method: 'POST'}).then((told) => told.token)")
+        watched = tab(ui, viewport={"width": width, "height": height}, token=token)
+        live(watched)
+        for page in PAGES:
+            watched.go(page)
+            watched.page.mouse.wheel(0, 2000)
+            watched.page.evaluate("scrollTo(0, 1e6); document.getElementById('main').scrollTop = 1e6")
+            watched.page.wait_for_timeout(200)
+            assert watched.page.evaluate(REACHED), (page, width)
+
+
+@pytest.mark.parametrize("how", ["pressed", "by key"])
+def test_torque_off_while_another_has_control_is_on_the_wire(bench, ui, tab, stalls, how):
+    leg, served = bench
+    watched = tab(ui)
+    live(watched)
+    watched.go("events")
+
+    def trial():
+        served.run_bout()
+        assert served.words()["control"] == "bench"
+        if how == "pressed":
+            watched.page.locator("#torque-off").hover()
+            watched.page.mouse.down()
+        else:
+            watched.page.locator("input[type=search]").focus()
+            watched.page.keyboard.press("Control+.")
+        watched.until(f"() => {OFF}")
+        if how == "pressed":
+            watched.page.mouse.up()
+        assert_limp_within(
+            leg, monotonic_ns(watched.page.evaluate("performance.timeOrigin + nuc.stopLine.askedAt")), 100 * MS
+        )
+        assert served.words()["latched"]
+        assert served.words()["control"] == "bench"
+
+    repeat_disturbed(stalls, trial)
+    assert watched.complaints == []
+
+
+def test_a_bout_is_run_and_ended_by_hand(bench, ui, tab):
+    _, served = bench
+    served.client.release_control()
+    watched = tab(ui)
+    live(watched)
+    watched.go("engine")
+    page = watched.page
+    assert page.get_by_role("button", name="Run", exact=True).is_disabled()
+    page.get_by_role("button", name="Take control").click()
+    watched.until("() => document.getElementById('is-control').textContent === 'you'")
+    arm = page.get_by_role("button", name="Hold 1 s to arm")
+    if served.words()["latched"]:
+        watched.until("() => !document.querySelector('.arm').disabled")
+        arm.focus()
+        page.keyboard.down("Enter")
+        page.wait_for_timeout(300)
+        page.keyboard.up("Enter")
+        assert served.words()["latched"], "a short press does not arm"
+
+        def held():
+            """A core that has just begun has not heard of every servo, and refuses: hold it again."""
+            page.keyboard.down("Enter")
+            page.wait_for_timeout(1300)
+            page.keyboard.up("Enter")
+            return not served.words()["latched"]
+
+        wait_for(held, "arming", served)
+    page.get_by_label("labels").fill(f"surface=carpet, who={HOSTILE}")
+    page.get_by_label("note").fill("it's new")
+    assert "--note 'it'\"'\"'s new'" in page.locator(".form .copy code").first.inner_text()
+    watched.until("() => !document.querySelector('.form .primary').disabled")
+    page.get_by_role("button", name="Run", exact=True).click()
+    watched.until("() => document.getElementById('is-mode').textContent === 'RUNNING'")
+    assert served.words()["control"] == page.evaluate("nuc.live.welcome.client")
+    page.wait_for_timeout(500)
+    page.get_by_role("button", name="Stop the bout").click()
+    watched.until("() => document.getElementById('is-mode').textContent === 'STOPPED'")
+    folder = served.bouts()[-1]
+    served.await_whole(folder)
+    watched.go("bouts")
+    watched.until("name => document.querySelector('.bouts')?.textContent.includes(name)", folder.name)
+    assert HOSTILE in watched.text(".bouts")
+    page.get_by_role("link", name=folder.name).click()
+    watched.until("() => document.querySelectorAll('.player .lane').length > 3")
+    watched.until("() => /every record/.test(document.querySelector('.player').textContent)")
+    page.get_by_label("time in the bout").fill("0.2")
+    assert watched.text(".player output") == "0.200 s"
+    page.get_by_role("button", name="Replay and compare").click()
+    watched.until("() => /identical/.test(document.querySelector('.bout-body').textContent)")
+    page.get_by_role("button", name="Make the movie").click()
+    watched.until("() => document.querySelector('.bout-body a[download]')")
+    watched.page.close()
+    wait_for(lambda: served.words()["control"] == "", "control that is given back with the tab", served)
+    assert watched.complaints == []
+
+
+def test_what_others_are_called_and_say_is_text(bench, ui, tab):
+    _, served = bench
+    watched = tab(ui)
+    live(watched)
+    with Client(f"ipc://{served.sockets}/command", name=HOSTILE) as other:
+        other.take_control(force=True)
+        other.mark(f"{HOSTILE} again")
+        watched.go("events")
+        watched.until("text => document.querySelector('.events').textContent.includes(text)", f"{HOSTILE} again")
+        watched.until("name => document.getElementById('is-control').textContent.includes(name)", HOSTILE)
+        watched.go("engine")
+        watched.until("name => document.querySelector('.page-engine').textContent.includes(name)", HOSTILE)
+    assert watched.page.locator("img[src=x]").count() == 0
+    assert watched.page.evaluate("globalThis.hacked") is None
+    assert watched.complaints == []
+
+
+def test_a_server_that_stands_still_is_seen_within_a_second_and_so_is_its_return(bench, ui, tab):
+    watched = tab(ui)
+    live(watched)
+    for what in (STALE, NOT_AVAILABLE):
+        watched.until(READY)
+        watched.note_when(what)
+        begun = time.time() * 1000
+        os.kill(ui.pid, signal.SIGSTOP)
+        try:
+            assert watched.noted() - begun < WITHIN_MS, what
+        finally:
+            os.kill(ui.pid, signal.SIGCONT)
+        live(watched)
+    watched.until(READY)
+
+
+def test_a_server_that_was_killed_leaves_no_stop_and_nothing_live(bench, ui, tab):
+    watched = tab(ui)
+    live(watched)
+    watched.note_when(f"{STALE} && {NOT_AVAILABLE}")
+    begun = time.time() * 1000
+    os.kill(ui.pid, signal.SIGKILL)
+    assert watched.noted() - begun < WITHIN_MS
+    watched.until("() => /NOT LIVE since \\d/.test(document.getElementById('notlive').textContent)")
+    watched.page.locator("#torque-off").click()
+    watched.until("() => /cut the supply/.test(document.getElementById('stop-answer').textContent)")
+
+
+def test_a_daemon_that_was_killed_is_not_live_within_a_second_and_back_when_another_is_there(serve, tab, tmp_path):
+    leg, served = serve()
+    served.await_ready()
+    with server(tmp_path, "--address", f"ipc://{served.sockets}/command") as started:
+        watched = tab(started)
+        live(watched)
+        watched.note_when(STALE)
+        begun = time.time() * 1000
+        served.close()
+        assert watched.noted() - begun < WITHIN_MS
+        watched.until(f"() => {NOT_AVAILABLE}")
+        assert watched.page.locator("#notlive").is_visible()
+        another = Served(leg, served.data.parent)
+        try:
+            another.await_ready()
+            live(watched)
+            watched.until(READY)
+            watched.until("() => document.getElementById('notlive').hidden")
+        finally:
+            another.close()
+
+
+@pytest.mark.skipif(
+    AXE is None, reason="NO AXE: the page was not checked for who can not see it (make test gets it where there is npm)"
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_can_be_used_by_all(bench, ui, tab, scheme):
+    _, served = bench
+    begin(served)
+    watched = tab(ui, color_scheme=scheme)
+    live(watched)
+    watched.page.evaluate(AXE.read_text(encoding="utf-8"))
+    watched.go("bouts")
+    watched.until("() => document.querySelector('.bouts a')")
+    bout = watched.page.locator(".bouts a").last.get_attribute("href").removeprefix("#")
+    for page in (*PAGES, bout):
+        watched.go(page)
+        watched.page.wait_for_timeout(2500 if page == bout else 500)
+        found = watched.page.evaluate("axe.run().then(({violations}) => violations)")
+        assert [(each["id"], [_where(node) for node in each["nodes"][:3]]) for each in found] == [], page
+
+
+def _where(node):
+    return f"{node['html'][:200]} {node.get('failureSummary', '')[:300]}"

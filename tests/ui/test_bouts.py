@@ -1,0 +1,232 @@
+"""Data directories over HTTP: which there are, whatever they are called, and nothing beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import sys
+import time  # noqa: TID251  jobs are processes
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from nuc_engine import BoutSpec, run_bout
+from nuc_engine.ui.bouts import BoutPages, named, place_in, place_of
+from tests.ui.conftest import Page, Start
+
+PATIENCE_S = 60.0
+ODD = (
+    "plain",
+    "with space",
+    "100%25",
+    "<b onload=alert(1)>&amp;'\"",
+    "nested/deeper/bout",
+    "ends.",
+    "q?x=1#y;z",
+    "\u202egnp.tuob",
+    "line\nbreak",
+    "-dash",
+    "records",
+    os.fsdecode(b"not\xfftext"),
+)
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("one") / "bout"
+    return run_bout(BoutSpec(config="lin_roach", script="itf", duration_s=1, out=out)).folder
+
+
+@pytest.fixture
+def data(one: Path, tmp_path: Path) -> Path:
+    """A folder of bouts, and things beside it that are nobody's business."""
+    root = tmp_path / "data"
+    for name in ODD:
+        shutil.copytree(one, root / name)
+    shutil.copytree(one, tmp_path / "outside")
+    shutil.copytree(one, root / ".hidden")
+    (root / "link").symlink_to(tmp_path / "outside")
+    (root / "plain" / "link.txt").symlink_to("/etc/passwd")
+    (root / "plain" / "a<b>\n\u202e.txt").write_text("<script>")
+    (root / "nobout").mkdir()
+    return root
+
+
+@pytest.fixture
+def page(start: Start, data: Path, tmp_path: Path):
+    (tmp_path / "spare").mkdir()
+    bouts = BoutPages(data, tmp_path / "spare")
+    page = start(more=bouts.routes())
+    page.begin()
+    yield page
+    page.web.portal.call(bouts.close)  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def listed(page: Page, query: str = "") -> dict[str, dict]:
+    return {bout["id"]: bout for bout in page.web.get(f"/api/bouts{query}").json()["bouts"]}
+
+
+def test_all_are_listed_and_can_be_opened_by_what_the_list_calls_them(page: Page, data: Path) -> None:
+    found = listed(page)
+    assert set(found) == {quote(os.fsencode(name), safe="") for name in ODD}
+    for number, bout in found.items():
+        assert bout["name"].isprintable()
+        told = page.web.get(f"/api/bouts/{number}/files").json()
+        assert "manifest.json" in [file["name"] for file in told["files"]]
+    assert page.web.get("/api/bouts/records/records?most=4").headers["x-nuc-records"] == "minmax"
+
+
+def test_search_takes_all_words(page: Page) -> None:
+    assert len(listed(page, "?q=lin_roach")) == len(ODD)
+    assert list(listed(page, "?q=ITF%20nested")) == ["nested%2Fdeeper%2Fbout"]
+    assert listed(page, "?q=nothing%20of%20it") == {}
+    assert len(listed(page, "?q=" + "x" * 5000)) == 0
+
+
+def test_records_have_the_form_that_live_ones_have(page: Page) -> None:
+    answer = page.web.get("/api/bouts/plain/records?from=0.2&to=0.8&most=20000")
+    layout, count, _ = struct.unpack_from("<IId", answer.content)
+    told = page.web.get("/api/bouts/plain").json()
+    assert layout == 0
+    assert len(answer.content) == 16 + 8 * count * len(told["columns"])
+    assert answer.headers["x-nuc-records"] == "exact"
+    assert told["folder"].endswith("plain")
+    for query in ("from=x", "to=nan", "most=1", "most=1e9", "most=", "most=inf", "log=../joints.xml"):
+        answer = page.web.get(f"/api/bouts/plain/records?{query}")
+        assert answer.status_code in ((200,) if query == "most=" else (400, 422))
+
+
+OUTSIDE = (
+    *("..", "%2e%2e", "../outside", "..%2Foutside", "%2E%2E%2Foutside", "plain%2F..%2F..%2Foutside", "link", ".hidden"),
+    *("%2Fetc", "%2F", "", "plain%00", "nobout", "plain%2F", "%2Fplain", "nested%2F%2Fdeeper%2Fbout", "plain%2F."),
+    *("plain%2Fmanifest.json", "%ff%fe", "a" * 5000, "a%2F" * 2000, "nested"),
+)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_nothing_but_a_bout_can_be_named(page: Page, name: str) -> None:
+    for what in ("", "/files", "/records", "/files/manifest.json"):
+        answer = page.web.get(f"/api/bouts/{name}{what}")
+        assert answer.status_code in (404, 405, 307, 200)
+        if answer.status_code == 200:
+            assert answer.url.path.rstrip("/") == "/api/bouts"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "link.txt",
+        "..%2Fplain%2Fmanifest.json",
+        "%2Fetc%2Fpasswd",
+        "..%2F..%2Foutside%2Fmanifest.json",
+        "",
+        "x%00",
+    ],
+)
+def test_no_file_but_a_bouts_own_can_be_had(page: Page, name: str) -> None:
+    answer = page.web.get(f"/api/bouts/plain/files/{name}")
+    assert answer.status_code == 404
+    assert b"root:" not in answer.content
+
+
+def test_files_are_for_keeping_and_never_shown(page: Page, data: Path) -> None:
+    files = {file["name"]: file for file in page.web.get("/api/bouts/plain/files").json()["files"]}
+    assert "link.txt" not in files
+    (odd,) = [file for name, file in files.items() if name.startswith("a<b>")]
+    assert odd["name"].isprintable()
+    answer = page.web.get(f"/api/bouts/plain/files/{odd['id']}")
+    assert answer.content == b"<script>"
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''a%3Cb%3E%0A")
+    assert answer.headers["content-disposition"].isprintable()
+    whole = page.web.get("/api/bouts/plain/files/SensData.txt")
+    assert whole.content == (data / "plain" / "SensData.txt").read_bytes()
+
+
+def test_a_bout_that_can_not_be_read_is_told(page: Page, data: Path) -> None:
+    (data / "plain" / "joints.xml").write_text("<")
+    answer = page.web.get("/api/bouts/plain")
+    assert answer.status_code == 422
+    assert answer.json()["error"]["kind"] == "failed"
+    (data / "plain" / "manifest.json").write_text("[")
+    assert listed(page)["plain"]["problem"]
+
+
+def test_pictures_are_made_once(page: Page) -> None:
+    pytest.importorskip("matplotlib")
+    first = page.web.get("/api/bouts/plain/thumbnail.png")
+    assert first.content.startswith(b"\x89PNG")
+    assert first.headers["cache-control"] == "no-store"
+    assert page.web.get("/api/bouts/plain/thumbnail.png").content == first.content
+    for kind in ("nothing", "..%2Fx", "%00"):
+        assert page.web.get(f"/api/bouts/plain/figures/{kind}.png").status_code == 422
+
+
+def test_what_was_seen_is_in_the_list_from_then_on(page: Page) -> None:
+    assert listed(page)["plain"]["outcomes"] is None
+    seen = page.web.get("/api/bouts/plain/seen").json()["outcomes"]
+    assert listed(page)["plain"]["outcomes"] == seen != []
+
+
+def ended(page: Page, number: str) -> dict:
+    until = time.monotonic() + PATIENCE_S
+    while (job := page.web.get(f"/api/jobs/{number}").json())["state"] in ("waiting", "running"):
+        assert time.monotonic() < until, job
+        time.sleep(0.05)
+    return job
+
+
+def test_a_replay_says_its_verdict(page: Page, data: Path) -> None:
+    good = page.web.post("/api/bouts/with%20space/replay")
+    assert good.status_code == 202
+    assert ended(page, good.json()["id"])["verdict"].startswith("identical")
+    with (data / "plain" / "SensData.txt").open("a") as file:
+        file.write("1 2 3\n")
+    bad = ended(page, page.web.post("/api/bouts/plain/replay").json()["id"])
+    assert bad["state"] == "done"
+    assert "SensData.txt" in bad["verdict"]
+
+
+def test_jobs_wait_for_one_another_and_can_be_cancelled(page: Page, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    first, second = (page.web.post("/api/bouts/plain/movie", json={"speed": 0.01}).json() for _ in range(2))
+    time.sleep(0.3)
+    assert page.web.get(f"/api/jobs/{second['id']}").json()["state"] == "waiting"
+    for job in (second, first):
+        assert page.web.delete(f"/api/jobs/{job['id']}").json()["state"] == "cancelled"
+        assert page.web.get(f"/api/jobs/{job['id']}/file").status_code == 404
+    assert list((tmp_path / "spare").iterdir()) == []
+    assert page.web.get("/api/jobs/999").status_code == 404
+
+
+def test_too_many_jobs_are_refused(page: Page) -> None:
+    answers = [page.web.post("/api/bouts/plain/replay").status_code for _ in range(12)]
+    assert answers.count(202) <= 9
+    assert 429 in answers
+
+
+@pytest.mark.parametrize(
+    "body", [b"x", b"[]", b'{"views": ["behind"]}', b'{"views": 3}', b'{"out": "/etc/x"}', b"[" * 9999]
+)
+def test_a_movie_that_can_not_be_is_refused(page: Page, body: bytes) -> None:
+    assert page.web.post("/api/bouts/plain/movie", content=body).status_code == 400
+
+
+def test_a_movie_of_no_time_fails_and_says_why(page: Page) -> None:
+    job = ended(page, page.web.post("/api/bouts/plain/movie", json={"begin_s": 5, "end_s": 2}).json()["id"])
+    assert job["state"] == "failed"
+    assert "no span" in job["text"]
+
+
+def test_names_come_back_as_they_went(data: Path) -> None:
+    for name in ODD:
+        shown, number = named(data / name, data)
+        assert shown.isprintable()
+        assert place_of(number, data) == data / name == place_in(data, number)
+        assert json.loads(json.dumps(shown)) == shown
+    assert place_of(".", data) is None
+    assert place_of(".", data / "plain") == data / "plain"
+    assert sys.getfilesystemencoding() == "utf-8"

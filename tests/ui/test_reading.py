@@ -1,0 +1,157 @@
+"""What is read of data directories is what stands there; seen from afar, nothing that was short is lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from nuc_engine import BoutSpec, run_bout
+from nuc_engine.analysis import load_bout
+from nuc_engine.ui import reading
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("data") / "bout"
+    return run_bout(BoutSpec(config="lin_roach", script="itf", duration_s=4, out=out)).folder
+
+
+def table_of(batch: bytes) -> np.ndarray:
+    layout, count, _ = struct.unpack_from("<IId", batch)
+    assert layout == 0
+    return np.frombuffer(batch, "<f8", offset=16).reshape(count, -1)
+
+
+def columns(folder: Path) -> list[str]:
+    return [column["name"] for column in json.loads(reading.describe(folder))["columns"]]
+
+
+@pytest.mark.parametrize("log", ["SensData.txt", "StateData.txt", "MotorData.txt", "MuscleData.txt", "PlantData.txt"])
+def test_the_records_of_one_log_are_the_logs(folder: Path, log: str) -> None:
+    kind, batch = reading.records(folder, -np.inf, np.inf, reading.MOST, log)
+    assert kind == "exact"
+    logged = np.loadtxt(folder / log)
+    assert np.array_equal(table_of(batch)[:, 1:], logged[:, 1:])
+    assert table_of(batch)[:, 0] == pytest.approx(logged[:, 0] / 1e9)
+
+
+def test_joined_they_have_the_names_that_live_records_have_and_the_switches_of_the_log(folder: Path) -> None:
+    names, (_, batch) = columns(folder), reading.records(folder, -np.inf, np.inf, reading.MOST, "")
+    table, bout = table_of(batch), load_bout(folder)
+    assert {"FT_angle", "Femur-Tibia.state", "Tibia_Flexor.activation", "Tibia_Flexor.force", "plant.z_cm"} <= set(
+        names
+    )
+    assert len(names) == table.shape[1] == len(set(names))
+    for joint in bout.joints:
+        assert joint.action is not None
+        seen, logged = table[:, names.index(joint.action)], bout.states.column(joint.action)
+        seen = seen[np.isfinite(seen)].tolist()
+        short = [a for a, b in zip(seen, [None, *seen], strict=False) if a != b]
+        logged = logged.tolist()
+        assert short == [a for a, b in zip(logged, [None, *logged], strict=False) if a != b]
+
+
+def test_a_span_is_cut_out_of_it(folder: Path) -> None:
+    _, batch = reading.records(folder, 1.0, 2.0, reading.MOST, "")
+    times = table_of(batch)[:, 0]
+    assert 1.0 <= times[0] < times[-1] <= 2.0
+    _, nothing = reading.records(folder, 100.0, 200.0, 100, "")
+    assert nothing == bytes(16), "no records"
+
+
+def test_what_is_too_much_comes_as_least_and_largest(folder: Path) -> None:
+    kind, batch = reading.records(folder, -np.inf, np.inf, 100, "")
+    assert kind == "minmax"
+    table = table_of(batch)
+    assert len(table) == 100
+    assert (np.diff(table[:, 0]) > 0).all()
+    whole = table_of(reading.records(folder, -np.inf, np.inf, reading.MOST, "")[1])
+    for find in (np.nanmin, np.nanmax):
+        assert find(table, axis=0) == pytest.approx(find(whole, axis=0))
+
+
+@given(
+    values=arrays.arrays(np.float64, st.integers(20, 400), elements=st.floats(-5, 5)),
+    at=st.integers(0, 1 << 20),
+    most=st.integers(4, 20),
+)
+def test_a_spike_of_one_record_is_seen_however_far_away(values: np.ndarray, at: int, most: int) -> None:
+    table = np.column_stack([np.arange(len(values)), values])
+    spike = at % len(values)
+    table[spike, 1] = 100.0
+    seen = reading.least_and_largest(table, most)
+    assert seen[:, 1].max() == 100.0
+    row = int(seen[:, 1].argmax())
+    assert seen[row - 1, 0] <= spike <= seen[row, 0], "where it was"
+    assert seen[:, 1].min() == table[:, 1].min()
+    assert seen[0, 0] == 0
+    assert seen[-1, 0] == len(values) - 1
+
+
+def test_what_has_no_value_has_none_and_hides_none() -> None:
+    table = np.array([[0, np.nan], [1, 3.0], [2, np.nan], [3, np.nan]])
+    seen = reading.least_and_largest(table, 4)
+    assert np.array_equal(seen, [[0, 3], [1, 3], [2, np.nan], [3, np.nan]], equal_nan=True)
+
+
+def test_it_is_described_whole(folder: Path) -> None:
+    told = json.loads(reading.describe(folder))
+    assert told["manifest"]["script"] == "itf.xml"
+    assert told["statistics"]["windows"]
+    assert told["model"]["joints"][0]["name"] == "Thorax-Coxa1"
+    assert told["plant"]["ground_z_cm"] == pytest.approx(10.5 - told["plant"]["base_height_cm"])
+    assert "engine_start" in [event["name"] for event in told["events"]]
+    assert {"summary_sensors", "pathstate", "joint_Femur-Tibia", "motor_Femur_Tibia_motor"} <= set(told["figures"])
+    assert json.loads(reading.seen(folder))["outcomes"]
+
+
+def test_pictures_are_pictures(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for picture in (reading.thumbnail(folder), reading.figure(folder, "pathstate")):
+        assert picture.startswith(b"\x89PNG")
+    with pytest.raises(KeyError):
+        reading.figure(folder, "../../etc/passwd")
+
+
+@pytest.mark.parametrize("harm", ["no manifest", "torn", "rubbish", "no logs", "binary", "deep"])
+def test_a_directory_that_was_harmed_is_an_answer(folder: Path, tmp_path: Path, harm: str) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    match harm:
+        case "no manifest":
+            (copy / "manifest.json").unlink()
+        case "torn":
+            data = (copy / "SensData.txt").read_bytes()
+            (copy / "SensData.txt").write_bytes(data[: len(data) // 2])
+        case "rubbish":
+            (copy / "StateData.txt").write_text("a b c\n")
+        case "no logs":
+            for path in copy.glob("*Data.txt"):
+                path.unlink()
+        case "binary":
+            (copy / "joints.xml").write_bytes(b"\x00\xff" * 100)
+        case _:
+            (copy / "manifest.json").write_text("[" * 100_000)
+    for function, *words in (
+        (reading.describe, copy),
+        (reading.records, copy, 0.0, 1.0, 100, ""),
+        (reading.records, copy, 0.0, 1.0, 100, "../../etc/passwd"),
+        (reading.seen, copy),
+    ):
+        good, told = reading.guarded(function, *words)
+        assert good or told
+
+
+def test_logs_beyond_all_bounds_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_LOG_BYTES", 1000)
+    good, why = reading.guarded(reading.records, folder, 0.0, 1.0, 100, "")
+    assert not good
+    assert "nuc stats" in why

@@ -1,0 +1,314 @@
+"""The page's pure modules, against what Python says of the same; and what the page may not have in it at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nuc_engine.cli.ctl import command as ctl
+from nuc_engine.cli.ctl.rules import terms
+from nuc_engine.configurations.describe import describe_model
+from nuc_engine.machine.locations import find_configuration, list_configurations
+from nuc_engine.messages.typescript import declarations
+from nuc_engine.model.kinematics import joint_origins
+from nuc_engine.model.planning import build_plan
+from nuc_engine.ui.server import WEB
+from sccils_schemas.model import Model, load_model
+from tests.ui.node import needs_node, run
+
+HERE = Path(__file__).parent
+SOURCES = sorted(path for path in Path(WEB).rglob("*") if path.is_file())
+MODULES = [path for path in SOURCES if path.suffix == ".js"]
+HOSTILE = ["$(reboot)", "`id`", "it's", "a b", "", "-rf", "!x", "x\ny", "é漢", '"', "\\", "~", "#", "; &&", "*", "'''"]
+
+
+def loaded(name: str) -> Model:
+    model, problems = load_model(find_configuration(name))
+    assert model is not None, problems
+    return model
+
+
+# --- records ---
+
+RING = """
+import { Ring } from "{web}/ring.js";
+const [capacity, batches, asked] = given;
+const ring = new Ring(2, capacity);
+for (const batch of batches) ring.push(batch.flat(), batch.length);
+told({
+  begin: ring.begin, end: ring.end, capacity: ring.capacity,
+  kept: Array.from({ length: ring.end - ring.begin }, (_, k) => ring.at(0, ring.begin + k)),
+  extremes: asked.map(([from, to]) => ring.extremes(1, ring.begin + from, ring.begin + to)),
+  found: asked.map(([from]) => ring.find(0, from + 0.5)),
+});
+"""
+
+
+@needs_node
+@pytest.mark.parametrize("total", [0, 1, 63, 64, 65, 500, 5000])
+def test_a_ring_keeps_the_newest_records_and_knows_their_extremes(total):
+    rng = np.random.default_rng(total)
+    table = np.column_stack([np.arange(total, dtype=float), rng.normal(size=total)])
+    cuts = np.sort(rng.integers(0, total + 1, 20))
+    batches = [part.tolist() for part in np.split(table, cuts) if len(part)]
+    spans = [sorted(map(int, rng.integers(0, max(1, min(total, 256)), 2))) for _ in range(50)]
+    found = run(RING, 256, batches, spans)
+    begin, end = found["begin"], found["end"]
+    assert end == total
+    assert end - begin <= found["capacity"]
+    assert end - begin >= min(total, 256)
+    assert found["kept"] == list(range(begin, end))
+    for (first, last), got in zip(spans, found["extremes"], strict=True):
+        part = table[begin + first : min(begin + last, end), 1]
+        assert not len(part) or got == [part.min(), part.max()]
+    for (first, _), got in zip(spans, found["found"], strict=True):
+        assert got == min(max(begin, first + 1), end)
+
+
+@needs_node
+def test_a_spike_of_one_cycle_stays_visible_in_ten_minutes_of_records():
+    code = """
+import { Ring } from "{web}/ring.js";
+import { Edges, envelope, Envelope } from "{web}/decimate.js";
+const [spikes] = given;
+const count = 120000, wide = 700;
+const ring = new Ring(2, count);
+for (let n = 0; n < count; n += 1) ring.push([n / 200, Math.sin(n / 300) + (spikes.includes(n) ? 50 : 0)], 1);
+const edges = new Edges(wide), line = new Envelope(wide);
+edges.cut(ring, 0, 0, 600 / wide, wide);
+const all = envelope(ring, 1, edges, line);
+const covered = edges.records[wide] - edges.records[0];
+told({ all, high: Array.from(line.high), filled: line.filled.every(Boolean), covered });
+"""
+    spikes = [0, 1, 63, 64, 60_001, 119_999]
+    drawn = run(code, spikes)
+    assert drawn["filled"]
+    assert drawn["covered"] == 120_000
+    assert drawn["all"][1] > 49
+    seen = [k for k, high in enumerate(drawn["high"]) if high > 40]
+    assert seen == sorted({math.floor(n / 200 / 600 * 700) for n in spikes})
+
+
+@needs_node
+def test_columns_of_pixels_share_no_record_and_leave_none_out_however_they_are_found():
+    code = """
+import { Ring } from "{web}/ring.js";
+import { Edges } from "{web}/decimate.js";
+const [times, wides] = given;
+const ring = new Ring(1, times.length);
+ring.push(times, times.length);
+told(wides.map((wide) => {
+  const edges = new Edges(wide);
+  edges.cut(ring, 0, 1, 8 / wide, wide);
+  return Array.from(edges.records);
+}));
+"""
+    times = np.sort(np.random.default_rng(3).uniform(0, 10, 3000))
+    for wide, edges in zip((7, 300, 2000), run(code, times.tolist(), [7, 300, 2000]), strict=True):
+        exact = np.searchsorted(times, 1 + np.arange(wide + 1) * 8 / wide)
+        assert edges == exact.tolist()
+
+
+@needs_node
+def test_a_batch_is_read_as_the_server_packs_it_and_what_is_none_is_refused():
+    code = """
+import { readFrame } from "{web}/frames.js";
+const read = (hex) => {
+  const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  try {
+    const frame = readFrame(bytes.buffer);
+    return [frame.layout, frame.count, frame.sentUnixS, Array.from(frame.rows)];
+  } catch (error) { return error.name; }
+};
+told(given.map(read));
+"""
+    whole = struct.pack("<IId6d", 7, 2, 1.5e9, *range(6))
+    empty = struct.pack("<IId", 7, 0, 2.5)
+    torn = [b"", whole[:15], whole[:-1], whole[:-8], struct.pack("<IIdd", 1, 0, 0.0, 1.0)]
+    read = run(code, whole.hex(), empty.hex(), *(data.hex() for data in torn))
+    assert read == [[7, 2, 1.5e9, [*range(6)]], [7, 0, 2.5, []], *["RangeError"] * len(torn)]
+
+
+# --- the leg ---
+
+
+@needs_node
+@pytest.mark.parametrize("name", list_configurations())
+def test_the_leg_stands_where_python_says(name):
+    model = loaded(name)
+    plan = build_plan(model)
+    chain = [joint["geometry"] for joint in describe_model(model, plan)["joints"] if not joint["endpoint"]]
+    poses = np.random.default_rng(1).uniform(-180, 180, (40, len(plan.joints)))
+    code = """
+import { jointOrigins } from "{web}/kinematics.js";
+const [chain, poses] = given;
+told(poses.map((angles) => jointOrigins(chain, angles)));
+"""
+    amatrices = [None if j.amatrix is None else np.reshape(j.amatrix, (4, 4)) for j in plan.joints]
+    lines = [joint.dh_line for joint in plan.joints]
+    expected = [joint_origins(amatrices, lines, angles) for angles in poses]
+    np.testing.assert_allclose(run(code, chain, poses.tolist()), expected, rtol=0, atol=1e-9)
+
+
+@needs_node
+@pytest.mark.parametrize("name", list_configurations())
+def test_comparisons_of_rules_are_those_the_language_has(name):
+    model = describe_model(loaded(name))
+    rules = [state["rule"]["by_name"] for joint in model["joints"] for state in joint["states"]]
+    rules = [rule for rule in rules if rule]
+    code = 'import { comparisons } from "{web}/rules.js"; told(given[0].map((rule) => comparisons(rule)));'
+    for rule, found in zip(rules, run(code, rules), strict=True):
+        expected = [(term.left, term.op, term.right) for term in terms(rule) if term.op]
+        assert list(dict.fromkeys((term["left"], term["op"], term["right"]) for term in found)) == expected
+
+
+# --- lines for a shell ---
+
+
+@needs_node
+def test_a_line_is_taken_apart_by_a_shell_into_the_words_it_was_made_of():
+    code = """
+import { ctlLine } from "{web}/ctl.js";
+told(given[0].map((word) => ctlLine("", "run", { note: word || "x", label: { [word.replace("=", "")]: word } })));
+"""
+    for word, line in zip(HOSTILE, run(code, HOSTILE), strict=True):
+        words = ["nuc", "ctl", "run", "--note", word or "x", "--label", f"{word.replace('=', '')}={word}"]
+        assert shlex.split(line) == words
+        quoted = subprocess.run(["sh", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True).stdout
+        assert quoted.decode().split("\0")[:-1] == words
+
+
+@needs_node
+def test_every_line_is_one_that_nuc_ctl_takes():
+    code = """
+import { ctlLine } from "{web}/ctl.js";
+told([
+  ctlLine("tcp://leg:44106", "run", { delay: 1.5, stop: 60, label: { surface: "carpet", a: "b c" }, note: "it's new" }),
+  ctlLine("", "run", { out: "carpet_3" }),
+  ctlLine("", "run", { delay: null, stop: null, label: {}, note: "", out: "" }),
+  ctlLine("", "stop", { policy: "hold" }), ctlLine("", "stop", { policy: "" }), ctlLine("", "arm"), ctlLine("", "off"),
+  ctlLine("", "configure", {}, ["lin_roach"]), ctlLine("", "log", { out: "x" }), ctlLine("", "stoplog"),
+  ctlLine("", "take", { force: true }), ctlLine("", "take", { force: false }), ctlLine("", "release"),
+  ctlLine("", "shutdown", { yes: true }), ctlLine("", "mark", {}, ["-x slipped; reboot"]),
+  ctlLine("", "subscribe", {}, ["CTr_angle", "FT_angle"]),
+]);
+"""
+    lines = run(code)
+    for line in lines:
+        words = shlex.split(line)[2:]
+        name, *rest = words[2:] if words[0] == "--address" else words
+        with ctl.commands[name].make_context(name, rest):
+            pass
+    assert lines[2] == "nuc ctl run"
+    assert shlex.split(lines[-2]) == ["nuc", "ctl", "mark", "--", "-x slipped; reboot"]
+
+
+# --- words ---
+
+
+@needs_node
+def test_times_and_numbers_are_written_for_people():
+    code = """
+import { bytes, clock, number } from "{web}/format.js";
+const hour = clock(3725, 0);
+told([clock(1.239), clock(59.94, 1), clock(59.96, 1), clock(119.999), hour, clock(-3.5, 1), clock(null), clock(NaN),
+      number(-0.0001, 2), number(-1.25, 1), number(undefined), bytes(999), bytes(1500), bytes(2.5e6)]);
+"""
+    assert run(code) == [
+        *("1.24 s", "59.9 s", "1:00.0", "2:00.00", "1:02:05", "\u22123.5 s", "\u2013", "\u2013"),
+        *("0.00", "\u22121.3", "\u2013", "999 B", "1.5 kB", "2.5 MB"),
+    ]
+
+
+@needs_node
+def test_the_answer_to_torque_off_says_who_has_not_confirmed():
+    code = """
+import { offText } from "{web}/stop.js";
+told([
+  offText({ torque: false, confirmed_ns: { a: 8.5e6, b: 1.2e7 }, unconfirmed: [], latched: true, took_ms: 20 }),
+  offText({ torque: false, confirmed_ns: { a: 8.5e6 }, unconfirmed: ["b"], latched: true }),
+  offText({ torque: true, confirmed_ns: {}, unconfirmed: ["a", "b"], latched: true }),
+]);
+"""
+    assert run(code) == [
+        "off, confirmed by 2 of 2 servos in 12 ms",
+        "NOT CONFIRMED by b (1 of 2 confirmed): cut the supply",
+        "NOT CONFIRMED by a, b (0 of 2 confirmed): cut the supply",
+    ]
+
+
+@needs_node
+def test_repeats_stand_in_one_line_and_labels_are_read_as_typed():
+    code = """
+import { collapsed } from "{web}/pages/events.js";
+import { labelsIn } from "{web}/pages/engine.js";
+const event = (seq, name, text, author) => ({ seq, name, text, author, unix_time_s: seq });
+const twice = [event(1, "a", "x"), event(2, "a", "x")];
+const lines = collapsed([...twice, event(3, "a", "y"), event(4, "a", "x"), event(5, "a", "x", "me")]);
+told([lines.map(({ first, last, count }) => [first.seq, last.seq, count]), labelsIn("a=1, b = c d ,, =x, e=f=g\\nh=")]);
+"""
+    lines, labels = run(code)
+    assert lines == [[1, 2, 2], [3, 3, 1], [4, 4, 1], [5, 5, 1]]
+    assert labels == {"a": "1", "b": "c d", "e": "f=g", "h": ""}
+
+
+# --- what is in it, and what is not ---
+
+
+def test_the_types_of_messages_are_those_of_the_code():
+    assert (Path(WEB) / "messages.d.ts").read_text(encoding="utf-8") == declarations()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_nothing_is_ever_read_as_markup_or_code(path):
+    text = path.read_text(encoding="utf-8")
+    sinks = r"innerHTML|outerHTML|insertAdjacent|document\.write|srcdoc|\beval\b|new Function|createContextual"
+    assert re.findall(sinks, text) == []
+    assert re.findall(r"set(?:Timeout|Interval)\(\s*[\"'`]", text) == []
+
+
+def test_nothing_comes_from_elsewhere_and_no_style_or_script_is_inline():
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        addresses = set(re.findall(r"(?:https?|wss?)://[\w.-]+", text)) - {"http://www.w3.org"}
+        assert addresses == set(), path
+    page = (Path(WEB) / "index.html").read_text(encoding="utf-8")
+    assert re.findall(r"\son\w+=|\sstyle=|<style|<script(?![^>]*\ssrc=)", page) == []
+
+
+def test_all_modules_are_asked_for_at_once():
+    page = (Path(WEB) / "index.html").read_text(encoding="utf-8")
+    asked = re.findall(r'(?:modulepreload" href|script src)="([^"]+)"', page)
+    assert sorted(asked) == sorted(path.relative_to(WEB).as_posix() for path in MODULES)
+
+
+def test_the_page_is_small():
+    sent = [path for path in SOURCES if path.suffix in {".html", ".js", ".css", ".svg"}]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in sent) < 600_000
+
+
+TSC = shutil.which("tsc", path=f"{sys.prefix}/node_modules/.bin:{os.environ['PATH']}")
+
+
+@pytest.mark.skipif(TSC is None, reason="NO TYPESCRIPT: the page's types were not checked (make types gets it)")
+def test_types_fit():
+    done = subprocess.run([str(TSC), "-p", str(HERE / "tsconfig.json")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_stands_in_the_package_is_known():
+    told = json.loads((Path(WEB) / "package.json").read_text())
+    assert told["type"] == "module"
+    assert "dependencies" not in told
