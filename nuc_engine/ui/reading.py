@@ -22,11 +22,12 @@ import numpy as np
 
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
-from nuc_engine.analysis.load import LOG_FILES, MANIFEST_FILE, PLANT_FILE, load_bout
+from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.series import Series, hold, interpolate
 from nuc_engine.analysis.stepstats import bout_stats
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.analysis.windows import windows_of_bout
+from nuc_engine.recording.files import DATA_LOGS, MANIFEST_FILE, PLANT_LOG
 from nuc_engine.ui.scene import scene_of
 
 MOST_LOG_BYTES = 1 << 29
@@ -249,15 +250,15 @@ def _columns(table: Series) -> list[dict[str, str]]:
 
 def _logs(bout: Bout) -> dict[str, Series]:
     logs: dict[str, Series] = {}
-    logs |= zip(LOG_FILES, (bout.motor, bout.sensors, bout.states, bout.muscles), strict=True)
-    return logs if bout.plant is None else {**logs, PLANT_FILE: bout.plant}
+    logs |= zip(DATA_LOGS, (bout.motor, bout.sensors, bout.states, bout.muscles), strict=True)
+    return logs if bout.plant is None else {**logs, PLANT_LOG: bout.plant}
 
 
 def _loaded(folder: Path) -> Bout:
     """Return a bout; one that grew or was changed is read anew. Raises AnalysisError."""
     sizes = tuple(
         (found.st_size, found.st_mtime_ns)
-        for name in (*LOG_FILES, PLANT_FILE, MANIFEST_FILE)
+        for name in (*DATA_LOGS, PLANT_LOG, MANIFEST_FILE)
         if (found := _stat(folder / name)) is not None
     )
     if sum(size for size, _ in sizes) > MOST_LOG_BYTES:
