@@ -26,6 +26,7 @@ from nuc_engine.client import Client, ClientError, Keys
 from nuc_engine.client.offpath import has_off
 from nuc_engine.machine.locations import NotFound, find_configuration
 from nuc_engine.machine.rundir import CYCLES
+from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from nuc_engine.ui.cycles import CycleFollower, Records
 from nuc_engine.ui.scene import scene_of
 from nuc_engine.ui.stream import TelemetryStream
@@ -244,7 +245,7 @@ class DaemonBridge:
         if model is None or not any(own in str(url) for url in status.get("buses", {}).values()):
             return None
         try:
-            plant = find_configuration(configuration) / "plant.toml"
+            plant = find_configuration(configuration) / PLANT_SPEC_FILE
         except NotFound:
             return None
         joints = model.get("joints") or [{}]

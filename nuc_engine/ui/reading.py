@@ -23,11 +23,13 @@ import numpy as np
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.log_columns import OLD_JOINTLIST
 from nuc_engine.analysis.series import Series, hold, interpolate
 from nuc_engine.analysis.stepstats import bout_stats
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.analysis.windows import windows_of_bout
-from nuc_engine.recording.files import DATA_LOGS, MANIFEST_FILE, PLANT_LOG
+from nuc_engine.plants.spec import PLANT_SPEC_FILE
+from nuc_engine.recording.files import DATA_LOGS, EVENT_LOG, MANIFEST_FILE, NOTES_FILE, PLANT_LOG
 from nuc_engine.ui.scene import scene_of
 
 MOST_LOG_BYTES = 1 << 29
@@ -41,7 +43,7 @@ HEAD = struct.Struct("<IId")
 _KEPT = 3
 _NICE = 10
 _THUMBNAIL_INCHES = (1.6, 1.2)
-_EVENT_FILES = ("Infolog.txt",)
+_EVENT_FILES = (EVENT_LOG,)
 _MOST_EVENTS = 5000
 _LONGEST = 300
 _PLANT_NAMES = ("plant.x_cm", "plant.y_cm", "plant.z_cm", "plant.contact_n")
@@ -73,7 +75,7 @@ def describe(folder: Path) -> bytes:
 
     bout = _loaded(folder)
     table = joined(bout)
-    logs = read_logs(folder) if not bout.folder.joinpath("jointlist.xml").exists() else None
+    logs = read_logs(folder) if not bout.folder.joinpath(OLD_JOINTLIST).exists() else None
     return msgspec.json.encode(
         {
             "manifest": _manifest(folder),
@@ -82,7 +84,7 @@ def describe(folder: Path) -> bytes:
             "columns": [{"name": "time_s", "unit": "s"}, *_columns(table)],
             "logs": {name: len(log) for name, log in _logs(bout).items()},
             "model": None if logs is None else describe_model(logs.model, logs.plan),
-            "plant": scene_of(folder / "plant.toml", _base_z_cm(bout)),
+            "plant": scene_of(folder / PLANT_SPEC_FILE, _base_z_cm(bout)),
             "begin_s": bout.begin_s,
             "end_s": bout.end_s,
             "notes": bout.notes,
@@ -96,7 +98,7 @@ def records(folder: Path, begin_s: float, end_s: float, most: int, log: str) -> 
 
     More than `most` records come as pairs of rows, the least and the largest values of each of most/2 stretches, so
     that what lasted a single record is still seen; `time_s` is the stretch's first and last. `log` names one log
-    ("MotorData.txt", ...), whose own records these are then; "" joins all of them at the sensors' times.
+    (`MOTOR_LOG`, ...), whose own records these are then; "" joins all of them at the sensors' times.
     """
     bout = _loaded(folder)
     series = joined(bout) if not log else _logs(bout)[log]
@@ -207,7 +209,7 @@ def events_of(folder: Path, bout: Bout) -> Iterator[dict[str, Any]]:
             kind, _, text = rest.partition(" ")
             if stamp.isdecimal():
                 yield {"time_s": int(stamp) / 1e9, "name": kind, "text": text[:_LONGEST]}
-    for line in _lines(folder / "Notes.jsonl"):
+    for line in _lines(folder / NOTES_FILE):
         try:
             note = json.loads(line)
             yield {"time_s": float(note["time_s"]), "name": str(note["what"]), "text": str(note["text"])[:_LONGEST]}

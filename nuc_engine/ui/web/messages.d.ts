@@ -24,7 +24,7 @@ export interface ArmAnswer {
 export interface ArmRequest {
 }
 
-/** A configuration that can be chosen, or can not because of a `problem`. */
+/** A configuration that can be chosen, or cannot because of a `problem`. */
 export interface ConfigurationAnswer {
   name: string;
   fullname?: string;
@@ -250,7 +250,7 @@ export interface RecordStopRequest {
   overwrite?: boolean;
 }
 
-/** Where a recording was written, how many writes are in it, and how many edits a script can not say. */
+/** Where a recording was written, how many writes are in it, and how many edits a script cannot say. */
 export interface RecordedAnswer {
   path: string;
   writes: number;
@@ -320,7 +320,7 @@ export interface Started {
   folder: string;
 }
 
-/** How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer. `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it (`latch_reason` is "off"). `refusals` say which servos can not be driven as they were given, and why; `bus_counts` is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`. */
+/** How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer. `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it (`latch_reason` is "off"). `refusals` say which servos cannot be driven as they were given, and why; `bus_counts` is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`. */
 export interface Status {
   mode: string;
   configuration?: string;
