@@ -220,7 +220,7 @@ def test_without_one_of_the_checks_it_does(broken):
     bus_class, form = BROKEN[broken]
 
     @settings(
-        # What is drawn depends on which modules are loaded: enough that none of them is left out. The first one ends it.
+        # What is drawn depends on which modules are loaded: enough for any of them. The first one found ends it.
         max_examples=10_000,
         deadline=None,
         derandomize=True,
