@@ -34,6 +34,12 @@ NOT_COMPUTED = {
     ("control/dispatcher.py", "self._script_entry.release_ns = self.script.due_ns", "pass", "daemon"): (
         "for when a client's changeset was asked stands in no record"
     ),
+    ("control/tasks/script.py", "return len(self._ahead)", "pass", "daemon"): (
+        "for what a client asked and the core refused stands in no record; the client is told"
+    ),
+    ("control/tasks/script.py", "<=", ">=", "daemon"): (
+        "for what a client asked and was never made stands in no record; the client waits for its acknowledgement"
+    ),
 }
 """What changes a bout in a way that no record tells: module, statement, what stands there instead, bout; and why."""
 

@@ -12,7 +12,7 @@ from nuc_engine.verify.course import NEVER, TASKS, Progress
 from nuc_engine.verify.documents import read_model
 from nuc_engine.verify.files import MANIFEST, changed_files, compare_files, lines_in, read_manifest
 from nuc_engine.verify.leg import Leg
-from nuc_engine.verify.logs import DATA, EVENTS, SCRIPTS, Difference, Logs, Report
+from nuc_engine.verify.logs import DATA, EVENTS, HINTED, SCRIPTS, Difference, Logs, Report
 from nuc_engine.verify.real import Real
 from nuc_engine.verify.record import RECORD, compare_losses, read_record
 from nuc_engine.verify.scripts import by_hand, read_script
@@ -108,6 +108,8 @@ class _Check:
         (self._virtual if self.virtual else self._real)()
         if self.reason.startswith("engine_error:"):
             self._manifest("reason", "no error of the engine itself", self.reason)
+        if self.reason.partition(":")[0] in HINTED:
+            self._manifest("reason", "a fault that ends a bout", self.reason)
         lines = self.logs.lines
         compared = {name: min(each.at, len(each.all)) for name, each in lines.items()}
         said = self.manifest["counts"].get("records", {})

@@ -27,7 +27,7 @@ EVENTS = {
 }
 """Events of Infolog.txt that follow from the equations; all others are told by people, processes or documents."""
 HINTED = {"write_refused", "rule_overlap", "bad_command", "overrun"}
-"""Of these the first one of a bout ends with a hint in parentheses."""
+"""Faults that are told and end no bout; the first of each ends with a hint in parentheses."""
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FIELD = re.compile(r'(\w+)="([^"]*)"')

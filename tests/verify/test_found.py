@@ -234,6 +234,8 @@ def test_a_fault_that_does_not_follow_is_found(folder: Path) -> None:
     assert {difference.column for difference in verify_bout(folder).differences} >= {"reason"}
     manifest(folder, state="fault", reason="engine_error: ZeroDivisionError: division by zero")
     assert {difference.column for difference in verify_bout(folder).differences} >= {"reason"}
+    manifest(folder, state="fault", reason="write_refused: HDSO 101 (Coxa_angle) was not written")
+    assert ("reason", "a fault that ends a bout") in {(d.column, d.computed) for d in verify_bout(folder).differences}
 
 
 # --- bouts that did not come to their end ---
