@@ -12,7 +12,7 @@ from nuc_engine.cli.terminal.leaving import interrupt, when_ended
 from nuc_engine.cli.terminal.output import note
 from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand
 from nuc_engine.cli.terminal.person import own_name
-from nuc_engine.machine.needs import need
+from nuc_engine.machine.needs import need, need_linux
 
 
 @click.command(
@@ -74,6 +74,8 @@ def command(
     """Watch, stop and look back in the browser: the leg, its traces, its bouts and events."""
     if sum(map(bool, (emulated, bouts, address))) > 1:
         raise click.UsageError("--emulated, --bouts and --address are three things to look at; choose one")
+    if emulated:
+        need_linux("nuc ui --emulated", "a daemon runs there alone")
     need(starlette="nuc ui", uvicorn="nuc ui", websockets="nuc ui")
     from nuc_engine.client import ClientError, load_keys
     from nuc_engine.client.address import find_address

@@ -66,16 +66,19 @@ def test_a_pipe_that_is_no_reader_is_an_error() -> None:
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_what_is_ended_unwinds(number: int) -> None:
-    before = signal.getsignal(number)
+    given = signal.signal(number, signal.SIG_DFL)  # whoever runs the tests may have it ignored (nohup)
     unwound = False
-    with pytest.raises(SystemExit) as caught, when_ended():
-        try:
-            signal.raise_signal(number)
-        finally:
-            unwound = True
-    assert unwound
-    assert caught.value.code == 128 + number
-    assert signal.getsignal(number) == before
+    try:
+        with pytest.raises(SystemExit) as caught, when_ended():
+            try:
+                signal.raise_signal(number)
+            finally:
+                unwound = True
+        assert unwound
+        assert caught.value.code == 128 + number
+        assert signal.getsignal(number) == signal.SIG_DFL
+    finally:
+        signal.signal(number, given)
 
 
 def test_what_was_to_outlive_its_window_does() -> None:

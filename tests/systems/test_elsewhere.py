@@ -146,6 +146,7 @@ ctl --address {daemon} --name ann tune Femur-Tibia
 
 NO_WORK = """
 serve lin_roach
+ui --emulated lin_roach
 emulate lin_roach --pty leg
 doctor
 experiment A --bus emulated:
