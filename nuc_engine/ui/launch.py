@@ -137,7 +137,9 @@ def redirect_file(access: PageAccess, port: int) -> Generator[Path]:
 
         def renew() -> None:
             new = page.with_suffix(".new")
-            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            with open(
+                os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8", newline="\n"
+            ) as file:
                 file.write(_REDIRECT.format(url=f"http://{_HOST}:{port}/#t={access.new_token()}"))
             new.replace(page)
 

@@ -22,7 +22,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from tests.realtime.daemon import PATIENCE_S, Process, wait_for
+from tests.realtime.daemon import TIMEOUT_S, Process, wait_for
 
 HEAD = struct.Struct("<IId")
 
@@ -58,7 +58,7 @@ class Ui(Process):
 
     def http(self, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, str], bytes]:
         """Ask over HTTP; return status, headers and content."""
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
         try:
             headers = {"authorization": f"Bearer {self.secret}"} if self.secret else {}
             link.request(method, path, body, headers)
@@ -76,7 +76,7 @@ class Ui(Process):
         """Open a WebSocket that has said its session."""
         address = f"ws://127.0.0.1:{self.port}{path}"
         with connect(
-            address, origin=self.origin, compression=None, max_size=None, open_timeout=PATIENCE_S, close_timeout=2
+            address, origin=self.origin, compression=None, max_size=None, open_timeout=TIMEOUT_S, close_timeout=2
         ) as link:
             link.send(json.dumps({"session": self.secret}))
             yield link
@@ -179,7 +179,7 @@ class Tab:
 
     def insist(self, method: str, **params: Any) -> Any:
         """Ask until it is granted: a core that has just begun has not heard of every servo yet."""
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + TIMEOUT_S
         while not (told := self.answer(method, **params))["ok"]:
             assert time.monotonic() < until, told
             time.sleep(0.02)
@@ -187,9 +187,9 @@ class Tab:
 
     def until(self, condition: Callable[[], object], what: str = "something") -> None:
         """Wait until a condition holds."""
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + TIMEOUT_S
         while not condition():
-            assert time.monotonic() < until, f"no {what} within {PATIENCE_S:g} s"
+            assert time.monotonic() < until, f"no {what} within {TIMEOUT_S:g} s"
             time.sleep(0.002)
 
     def heard_since(self, topic: str, since: float) -> float | None:
@@ -221,7 +221,7 @@ class Button:
     def __init__(self, link: ClientConnection) -> None:
         self.link = link
 
-    def hear(self, within_s: float = PATIENCE_S) -> dict[str, Any]:
+    def hear(self, within_s: float = TIMEOUT_S) -> dict[str, Any]:
         """Return what is said next."""
         return json.loads(self.link.recv(within_s))
 

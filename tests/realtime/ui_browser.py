@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.realtime.daemon import PATIENCE_S, Process, wait_for
+from tests.realtime.daemon import TIMEOUT_S, Process, wait_for
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 try:
@@ -36,7 +36,7 @@ WORDS = (
     "--disable-component-update",
     "--disable-sync",
 )
-SOON_MS = PATIENCE_S * 1000
+SOON_MS = TIMEOUT_S * 1000
 _BAD = frozenset({"error", "warning"})
 _NODE_FOLDERS = (f"{sys.prefix}/node_modules", os.environ.get("NODE_PATH", ""), "/usr/lib/node_modules")
 _AXES = [Path(folder, "axe-core", "axe.min.js") for folder in _NODE_FOLDERS if folder]
