@@ -16,7 +16,7 @@ from nuc_engine.recording.manifest import hash_files
 from tests.verify.variants import Case, run
 
 MUTANT = Mutant("name", "nuc_engine/control/dispatcher.py", 1, 0, 1, "a", "b")
-((FILE, BEFORE, AFTER, BOUT),) = NOT_COMPUTED
+(FILE, BEFORE, AFTER, BOUT), *_ = NOT_COMPUTED
 KNOWN = Mutant("deletion", f"nuc_engine/{FILE}", 1, 0, 1, BEFORE, AFTER)
 
 
