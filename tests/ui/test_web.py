@@ -250,6 +250,69 @@ told([
 
 
 @needs_node
+def test_the_answer_to_torque_off_stays_until_somebody_has_armed_and_a_failure_until_the_next_press():
+    code = """
+import { Verdict } from "{web}/stop.js";
+told(given.map(([kind, ...latched]) => {
+  const verdict = new Verdict();
+  verdict.asked();
+  verdict.tell(kind, 0);
+  return latched.map((each, k) => verdict.over(each, 3000 * (k + 1)));
+}));
+"""
+    seen = run(code, ["failed", False, True, False], ["done", False, False], ["done", False, True, False])
+    assert seen == [[False] * 3, [False] * 2, [False, False, True]]
+
+
+@needs_node
+def test_each_press_of_the_red_button_counts_once_and_none_is_swallowed():
+    code = """
+import { onPress } from "{web}/stop.js";
+const button = new EventTarget(), asked = [];
+onPress(button, (by) => asked.push(by));
+const send = (name, more) => button.dispatchEvent(Object.assign(new Event(name), more));
+send("pointerdown", { button: 0 });            // and drawn off the button: no click
+send("click", { detail: 0 });                  // Enter
+send("pointerdown", { button: 0 }), send("click", { detail: 1 });
+send("pointerdown", { button: 2 });
+told(asked);
+"""
+    assert run(code) == ["pointer", "key", "pointer"]
+
+
+@needs_node
+def test_a_press_without_any_answer_is_told_soon_and_a_later_answer_replaces_that():
+    code = """
+globalThis.location = { host: "x" };
+globalThis.WebSocket = class { static OPEN = 1; readyState = 1; send() {} };
+const { StopLine } = await import("{web}/stop.js");
+const timers = [], seen = [];
+globalThis.setTimeout = (work, ms) => timers.push([ms, work]);
+const line = new StopLine("s");
+let answer;
+line.off("why", () => new Promise((resolve) => { answer = resolve; }), (text, kind) => seen.push([kind, text.split(":")[0]]));
+for (const [, work] of timers.sort(([a], [b]) => a - b)) work();
+answer({ off: { torque: false, unconfirmed: [] } });
+await new Promise((resolve) => setImmediate(resolve));
+told([timers.map(([ms]) => ms), seen]);
+"""
+    assert run(code) == [[600, 2000], [["failed", "NOT HEARD"], ["done", "off (over the channel)"]]]
+
+
+@needs_node
+def test_a_picture_that_fails_is_told_and_the_next_one_is_drawn_all_the_same():
+    code = """
+import { everyFrame } from "{web}/dom.js";
+const frames = [], seen = [];
+globalThis.requestAnimationFrame = (next) => frames.push(next);
+everyFrame((now) => { if (now === 1) throw new Error("bad"); seen.push(now); }, (error) => seen.push(error.message));
+for (let now = 0; now < 3; now += 1) frames.shift()(now);
+told(seen);
+"""
+    assert run(code) == [0, "bad", 2]
+
+
+@needs_node
 def test_repeats_stand_in_one_line_and_labels_are_read_as_typed():
     code = """
 import { collapsed } from "{web}/pages/events.js";

@@ -207,3 +207,20 @@ export function copyButton(line, say) {
     h("span", { class: "copy-word" }, "copy"),
   );
 }
+
+/**
+ * Draw before each picture of the screen. The next one is asked for first: whatever fails, it goes on.
+ * @param {(now: number) => void} draw
+ * @param {(error: unknown) => void} failed
+ */
+export function everyFrame(draw, failed) {
+  const frame = (/** @type {number} */ now) => {
+    requestAnimationFrame(frame);
+    try {
+      draw(now);
+    } catch (error) {
+      failed(error);
+    }
+  };
+  requestAnimationFrame(frame);
+}
