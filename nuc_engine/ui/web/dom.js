@@ -144,7 +144,7 @@ export function holdButton(label, act, props = {}) {
     button.classList.add("holding");
     waiting = setTimeout(() => {
       end();
-      act();
+      if (!button.disabled) act();
     }, HOLD_MS);
   };
   const end = () => {

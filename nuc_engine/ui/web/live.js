@@ -244,6 +244,11 @@ export class Live extends EventTarget {
     return { live: true, sinceMs: 0, why: "" };
   }
 
+  /** Whether this tab may begin what moves the leg or changes what runs: it has control, and sees what is. */
+  get mayBegin() {
+    return this.inControl && this.liveness(performance.now()).live;
+  }
+
   /** The bout of the newest record, 0 for none. */
   get bout() {
     const column = this.index.get("bout");
