@@ -163,6 +163,15 @@ told(poses.map((angles) => jointOrigins(chain, angles)));
 
 
 @needs_node
+def test_a_foot_that_touches_the_ground_is_not_above_it():
+    code = """
+import { aboveGround } from "{web}/kinematics.js";
+told(given.map(([z, plant]) => aboveGround(z, plant)));
+"""
+    assert run(code, [-7.5, {"ground_z_cm": -8, "foot_radius_mm": 5}], [1, {"ground_z_cm": 0}], [1, None]) == [0, 1, None]
+
+
+@needs_node
 @pytest.mark.parametrize("name", list_configurations())
 def test_comparisons_of_rules_are_those_the_language_has(name):
     model = describe_model(loaded(name))
