@@ -121,6 +121,38 @@ told(wides.map((wide) => {
         assert edges == exact.tolist()
 
 
+STRIP = """
+import { Ring } from "{web}/ring.js";
+import { breaks, Edges, envelope, Envelope, strip } from "{web}/decimate.js";
+const [records, wide, seconds] = given;
+const ring = new Ring(3, 1000);
+ring.push(records.flat(), records.length);
+const edges = new Edges(wide), line = new Envelope(wide);
+edges.cut(ring, 0, 0, seconds / wide, wide);
+const broken = breaks(ring, 0, 1, edges);
+envelope(ring, 2, edges, line);
+const { pieces, marks } = strip(ring, 2, edges, line, broken);
+told([pieces.map(({ begin, end, code }) => [begin, end, code]), marks, records.map((_, k) => k).filter(broken)]);
+"""
+
+
+@needs_node
+def test_strips_end_where_records_are_missing_and_mark_each_switch_that_has_no_pixel():
+    codes = [1] * 200 + [2, 1] + [1] * 98 + [2, 3] + [3] * 98
+    records = [[n * 0.01, n, code] for n, code in enumerate(codes) if not 120 <= n < 180]
+    pieces, marks, broken = run(STRIP, records, 40, 4)
+    assert pieces == [[0, 12, 1], [18, 30, 1], [30, 40, 3]]
+    assert marks == [20, 30]
+    assert broken == [0, 120]
+
+
+@needs_node
+def test_sparse_records_are_joined_and_what_skips_cycles_is_not():
+    assert run(STRIP, [[n, 400 * n, 1] for n in range(10)], 40, 10) == [[[0, 37, 1]], [], [0]]
+    skipping = [[n * 0.01, n, 1] for n in range(100) if n not in (50, 51)]
+    assert run(STRIP, skipping, 100, 1)[0] == [[0, 50, 1], [52, 100, 1]]
+
+
 @needs_node
 def test_a_batch_is_read_as_the_server_packs_it_and_what_is_none_is_refused():
     code = """

@@ -1,7 +1,7 @@
 // Traces below each other over one axis of time: numbers as lines, actions as strips of colour.
 // Of each column of pixels least and largest value are drawn: what lasted for one cycle stays visible.
 
-import { Edges, envelope, Envelope, ticks } from "./decimate.js";
+import { breaks, Edges, envelope, Envelope, strip, ticks } from "./decimate.js";
 import { h, setAttribute, setHelp, setText } from "./dom.js";
 import { digitsFor, number, shortUnit } from "./format.js";
 import { palette, Paper } from "./paint.js";
@@ -16,7 +16,6 @@ import { palette, Paper } from "./paint.js";
 const MOST_PIXELS = 4096;
 const SHRINK_MS = 3000;
 /** A range is made smaller only when it has been too large for so long. */
-const GAP_S = 0.5;
 
 class Lane {
   /**
@@ -212,11 +211,12 @@ export class Lanes {
       this.sources.forEach((source, k) => {
         const step = (view.to - view.from) / wide;
         this.edges.cut(source.ring, source.time, view.from, step, wide);
+        const broken = breaks(source.ring, source.time, source.index.get("cycle"), this.edges);
         for (const lane of this.lanes) {
           if (lane.paper.width < 2) continue;
           const pen = k ? lane.paper.pen : this.beginLane(lane, view);
-          if (lane.strip) this.drawStrip(lane, pen, source, k, wide);
-          else this.drawLine(lane, pen, source, k, wide, view, now);
+          if (lane.strip) this.drawStrip(lane, pen, source, k, broken);
+          else this.drawLine(lane, pen, source, k, wide, view, now, broken);
         }
       });
     }
@@ -251,8 +251,9 @@ export class Lanes {
    * @param {number} wide
    * @param {View} view
    * @param {number} now
+   * @param {(record: number) => boolean} broken
    */
-  drawLine(lane, pen, source, place, wide, view, now) {
+  drawLine(lane, pen, source, place, wide, view, now, broken) {
     const column = source.index.get(lane.name);
     if (column === undefined) return;
     const { ring } = source;
@@ -282,16 +283,16 @@ export class Lanes {
       const begin = Math.max(ring.begin, from - 1);
       const end = Math.min(ring.end, to + 1);
       const perSecond = wide / (view.to - view.from);
-      let before = NaN;
+      let joined = false;
       for (let record = begin; record < end; record += 1) {
         const time = ring.at(source.time, record);
         const value = ring.at(column, record);
         const x = (time - view.from) * perSecond;
-        if (Number.isNaN(value)) before = NaN;
+        if (Number.isNaN(value)) joined = false;
         else {
-          if (time - before < GAP_S) pen.lineTo(x, y(value));
+          if (joined && !broken(record)) pen.lineTo(x, y(value));
           else pen.moveTo(x, y(value));
-          before = time;
+          joined = true;
         }
       }
       pen.stroke();
@@ -299,18 +300,24 @@ export class Lanes {
       return;
     }
     // More records than pixels: from least to largest of each column of pixels, joined to the column before.
-    const gap = Math.max(1, Math.ceil((GAP_S * wide) / (view.to - view.from)));
-    let before = -Infinity;
+    let joined = false;
     for (let x = 0; x < wide; x += 1) {
-      if (!line.filled[x]) continue;
-      if (x - before > gap) pen.moveTo(x + 0.5, y(line.first[x]));
-      else pen.lineTo(x + 0.5, y(line.first[x]));
+      const record = edges.records[x];
+      if (record >= edges.records[x + 1]) continue;
+      if (!line.filled[x]) {
+        joined = false;
+        continue;
+      }
+      const known = !Number.isNaN(line.first[x]);
+      const first = y(known ? line.first[x] : line.low[x]);
+      if (joined && known && !broken(record)) pen.lineTo(x + 0.5, first);
+      else pen.moveTo(x + 0.5, first);
+      joined = !Number.isNaN(line.last[x]);
       if (line.high[x] !== line.low[x]) {
         pen.lineTo(x + 0.5, y(line.low[x]));
         pen.lineTo(x + 0.5, y(line.high[x]));
-        pen.lineTo(x + 0.5, y(line.last[x]));
+        if (joined) pen.lineTo(x + 0.5, y(line.last[x]));
       }
-      before = x;
     }
     pen.stroke();
     pen.setLineDash([]);
@@ -321,9 +328,9 @@ export class Lanes {
    * @param {CanvasRenderingContext2D} pen
    * @param {Source} source
    * @param {number} place
-   * @param {number} wide
+   * @param {(record: number) => boolean} broken
    */
-  drawStrip(lane, pen, source, place, wide) {
+  drawStrip(lane, pen, source, place, broken) {
     const column = source.index.get(lane.name);
     if (column === undefined) return;
     const { edges, line } = this;
@@ -333,46 +340,20 @@ export class Lanes {
     const top = place * (height + 1);
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "middle";
-    let begun = -1;
-    let code = NaN;
-    const end = (/** @type {number} */ x) => {
+    const { pieces, marks } = strip(source.ring, column, edges, line, broken);
+    for (const { begin, end, code } of pieces) {
       const action = this.actions.get(code);
-      if (begun < 0 || !action) return;
+      if (!action) continue;
       // Each action of a joint is of another height, for who does not see its colour.
       const tall = Math.round(height * (1 - 0.3 * (action.place % 3)));
       pen.fillStyle = action.color;
-      pen.fillRect(begun, top + height - tall, x - begun, tall);
-      const room = x - begun - 8;
-      if (room > 24) this.write(pen, action.name, begun + 4, top + height - tall / 2, room, action.color);
-    };
-    for (let x = 0; x < wide; x += 1) {
-      if (!line.filled[x]) {
-        // Sparse records: what was, goes on.
-        continue;
-      }
-      if (line.first[x] !== code || line.last[x] !== code) {
-        end(x);
-        begun = x;
-        code = line.last[x];
-      }
+      pen.fillRect(begin, top + height - tall, end - begin, tall);
+      const room = end - begin - 8;
+      if (room > 24) this.write(pen, action.name, begin + 4, top + height - tall / 2, room, action.color);
     }
-    const last = Math.min(wide, this.filledTo(line, wide) + 1);
-    end(last);
     // Switches too short for a pixel of their own are marked, so that none is lost.
     pen.fillStyle = palette().ink;
-    for (let x = 0; x < wide; x += 1) {
-      if (line.filled[x] && line.low[x] !== line.high[x] && line.first[x] === line.last[x]) pen.fillRect(x, top, 1, height);
-    }
-  }
-
-  /**
-   * @param {Envelope} line
-   * @param {number} wide
-   */
-  filledTo(line, wide) {
-    let x = wide - 1;
-    while (x >= 0 && !line.filled[x]) x -= 1;
-    return x;
+    for (const x of marks) pen.fillRect(x, top, 1, height);
   }
 
   /**
