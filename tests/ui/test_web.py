@@ -147,6 +147,22 @@ def test_strips_end_where_records_are_missing_and_mark_each_switch_that_has_no_p
 
 
 @needs_node
+def test_a_strip_of_a_recorded_bout_is_drawn_from_its_switches():
+    code = """
+import { codeAt, stripOfSwitches } from "{web}/decimate.js";
+const [switches, times] = given;
+told([stripOfSwitches(switches, 9, 0, 0.1, 100), stripOfSwitches(switches, 9, 2, 0.1, 100), times.map((time) => codeAt(switches, time))]);
+"""
+    switches = [[0.5, 1], [3, 2], [4, 1], [5, 3], [5.02, 1], [7, None], [8, 2]]
+    whole, part, codes = run(code, switches, [0, 0.5, 3.9, 5.01, 7.5, 100])
+    at = [(piece["begin"], piece["end"], piece["code"]) for piece in whole["pieces"]]
+    assert at == [(5, 30, 1), (30, 40, 2), (40, 70, 1), (80, 90, 2)]
+    assert whole["marks"] == [50]
+    assert [(piece["begin"], piece["end"]) for piece in part["pieces"]] == [(0, 10), (10, 20), (20, 50), (60, 70)]
+    assert codes == [None, 1, 2, 3, None, 2]
+
+
+@needs_node
 def test_sparse_records_are_joined_and_what_skips_cycles_is_not():
     assert run(STRIP, [[n, 400 * n, 1] for n in range(10)], 40, 10) == [[[0, 37, 1]], [], [0]]
     skipping = [[n * 0.01, n, 1] for n in range(100) if n not in (50, 51)]

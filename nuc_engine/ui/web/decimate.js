@@ -178,6 +178,61 @@ export function strip(ring, column, edges, line, broken) {
   return { pieces, marks };
 }
 
+/** @typedef {[number, number | null][]} Switches: when, in seconds, a column of codes became which; null for none */
+
+/**
+ * Return the code in force at a time; NaN for none.
+ * @param {Switches} switches
+ * @param {number} time
+ */
+export function codeAt(switches, time) {
+  let low = 0;
+  let high = switches.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (switches[middle][0] <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low ? switches[low - 1][1] ?? NaN : NaN;
+}
+
+/**
+ * Return the same as `strip`, from all switches of a column.
+ * @param {Switches} switches
+ * @param {number} until when the last of them ends
+ * @param {number} from where the first column of pixels begins
+ * @param {number} step width of a column
+ * @param {number} count columns
+ */
+export function stripOfSwitches(switches, until, from, step, count) {
+  /** @type {{begin: number, end: number, code: number}[]} */
+  const pieces = [];
+  /** @type {number[]} */
+  const marks = [];
+  const at = (/** @type {number} */ time) => Math.floor((time - from) / step + 1e-9);
+  const wide = Math.max(0, Math.min(count, Math.ceil((until - from) / step - 1e-9)));
+  let k = 0;
+  while (k < switches.length && at(switches[k][0]) < 0) k += 1;
+  let begin = 0;
+  let code = k ? switches[k - 1][1] : null;
+  while (k < switches.length && at(switches[k][0]) < wide) {
+    const x = at(switches[k][0]);
+    const before = code;
+    let changes = 0;
+    for (; k < switches.length && at(switches[k][0]) === x; k += 1) {
+      if (code !== null && switches[k][1] !== code) changes += 1;
+      code = switches[k][1];
+    }
+    if (code !== before) {
+      if (before !== null && x > begin) pieces.push({ begin, end: x, code: before });
+      begin = x;
+    }
+    if (changes > (code !== before && before !== null ? 1 : 0)) marks.push(x);
+  }
+  if (code !== null && wide > begin) pieces.push({ begin, end: wide, code });
+  return { pieces, marks };
+}
+
 /**
  * Return distances of an axis' marks: 1, 2 or 5 times a power of ten, at most `most` of them in `span`.
  * @param {number} span

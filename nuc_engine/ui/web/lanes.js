@@ -1,13 +1,17 @@
 // Traces below each other over one axis of time: numbers as lines, actions as strips of colour.
 // Of each column of pixels least and largest value are drawn: what lasted for one cycle stays visible.
 
-import { breaks, Edges, envelope, Envelope, strip, ticks } from "./decimate.js";
+import { breaks, codeAt, Edges, envelope, Envelope, strip, stripOfSwitches, ticks } from "./decimate.js";
 import { h, setAttribute, setHelp, setText } from "./dom.js";
 import { digitsFor, number, shortUnit } from "./format.js";
 import { palette, Paper } from "./paint.js";
 
 /** @typedef {import("./ring.js").Ring} Ring */
-/** @typedef {{ring: Ring, time: number, index: Map<string, number>, unit: (name: string) => string, label: string}} Source */
+/** @typedef {{ring: Ring, time: number, index: Map<string, number>, unit: (name: string) => string, label: string,
+ *   decimated?: boolean, near?: {ring: Ring, from: number, to: number} | null,
+ *   switches?: Record<string, import("./decimate.js").Switches> | null, until?: number}} Source:
+ *   where it is decimated, the ring holds least and largest values of stretches; `near` are then each of the records around
+ *   the cursor, and `switches` each change of what is an action, which holds `until` the end */
 /** @typedef {Map<number, {name: string, color: string, place: number}>} Actions: `place` among the actions of their joint */
 /** @typedef {{value: number, label: string}} Level */
 /** @typedef {{from: number, to: number, cursor: number, levels: (name: string) => Level[], marks: {at: number, text: string}[],
@@ -334,13 +338,20 @@ export class Lanes {
     const column = source.index.get(lane.name);
     if (column === undefined) return;
     const { edges, line } = this;
-    envelope(source.ring, column, edges, line);
     const rows = this.sources.length;
     const height = Math.floor(lane.paper.height / rows) - 1;
     const top = place * (height + 1);
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "middle";
-    const { pieces, marks } = strip(source.ring, column, edges, line, broken);
+    const switches = source.switches?.[lane.name];
+    let shown;
+    if (source.decimated && switches) {
+      shown = stripOfSwitches(switches, source.until ?? Infinity, this.from, (this.to - this.from) / edges.count, edges.count);
+    } else {
+      envelope(source.ring, column, edges, line);
+      shown = strip(source.ring, column, edges, line, broken);
+    }
+    const { pieces, marks } = shown;
     for (const { begin, end, code } of pieces) {
       const action = this.actions.get(code);
       if (!action) continue;
@@ -443,10 +454,15 @@ export class Lanes {
     let value = NaN;
     if (there) {
       const at = Number.isNaN(view.cursor) ? view.to : view.cursor;
-      const record = Math.min(source.ring.find(source.time, at), source.ring.end - 1);
-      const before = Math.max(source.ring.begin, record - 1);
-      const nearer = at - source.ring.at(source.time, before) < source.ring.at(source.time, record) - at;
-      value = source.ring.at(column, nearer ? before : record);
+      const ring = exactAt(source, at);
+      const switches = lane.strip && source.decimated ? source.switches?.[lane.name] : null;
+      if (switches) value = codeAt(switches, at);
+      else if (ring && ring.end > ring.begin) {
+        const record = Math.min(ring.find(source.time, at), ring.end - 1);
+        const before = Math.max(ring.begin, record - 1);
+        const nearer = at - ring.at(source.time, before) < ring.at(source.time, record) - at;
+        value = ring.at(column, nearer ? before : record);
+      }
     }
     if (lane.strip) {
       setText(lane.value, this.actions.get(value)?.name ?? (value === -1 ? "none" : "–"));
@@ -486,6 +502,17 @@ export class Lanes {
     pen.textAlign = "left";
     setAttribute(this.axis.canvas, "aria-label", `axis of time, from ${view.axis(view.from - view.start)} to ${view.axis(view.to - view.start)}`);
   }
+}
+
+/**
+ * Return records of which each is one that was, at a time; null where there are none here.
+ * @param {Source} source
+ * @param {number} at
+ */
+export function exactAt(source, at) {
+  if (!source.decimated) return source.ring;
+  const { near } = source;
+  return near && at >= near.from && at <= near.to ? near.ring : null;
 }
 
 /**
