@@ -13,7 +13,7 @@ import { palette, Paper } from "./paint.js";
  *   where it is decimated, the ring holds least and largest values of stretches; `near` are then each of the records around
  *   the cursor, and `switches` each change of what is an action, which holds `until` the end */
 /** @typedef {Map<number, {name: string, color: string, place: number}>} Actions: `place` among the actions of their joint */
-/** @typedef {{value: number, label: string}} Level */
+/** @typedef {{value: number, label: string, from?: number, to?: number}} Level: from when to when it holds, else always */
 /** @typedef {{from: number, to: number, cursor: number, levels: (name: string) => Level[], marks: {at: number, text: string}[],
  *   axis: (time: number) => string, start: number}} View */
 
@@ -397,19 +397,20 @@ export class Lanes {
       pen.textBaseline = "bottom";
       /** @type {{y: number, end: number}[]} */
       const written = [];
-      for (const { value, label } of view.levels(lane.name)) {
+      for (const { value, label, from = view.from, to = view.to } of view.levels(lane.name)) {
+        const [begin, until] = [Math.max(0, x(from)), Math.min(width, x(to))];
         if (value < lane.low || value > lane.high) continue;
         const y = Math.round(((lane.high - value) / (lane.high - lane.low)) * height) + 0.5;
         pen.strokeStyle = colors.threshold;
         pen.setLineDash([6, 3]);
         pen.lineWidth = 1;
         pen.beginPath();
-        pen.moveTo(0, y);
-        pen.lineTo(width, y);
+        pen.moveTo(begin, y);
+        pen.lineTo(until, y);
         pen.stroke();
         pen.setLineDash([]);
         // Labels at nearly the same height stand beside each other.
-        const left = written.reduce((x, other) => (Math.abs(other.y - y) < 13 ? Math.max(x, other.end + 14) : x), 4);
+        const left = written.reduce((x, other) => (Math.abs(other.y - y) < 13 ? Math.max(x, other.end + 14) : x), begin + 4);
         const end = left + pen.measureText(label).width;
         written.push({ y, end });
         const foot = y < 14 ? y + 13 : y - 1;
