@@ -290,6 +290,54 @@ told([clock(1.239), clock(59.94, 1), clock(59.96, 1), clock(119.999), hour, cloc
 
 
 @needs_node
+def test_thresholds_are_drawn_from_when_they_are_known():
+    code = """
+import { Steps } from "{web}/rules.js";
+const steps = new Steps();
+for (const [at, value] of [[5, 1], [6, 1], [8, 2]]) steps.heard("t", at, value);
+told([steps.within("t", 0, 10), steps.within("t", 6, 7), steps.within("t", 0, 4), steps.within("u", 0, 9)]);
+"""
+    assert run(code) == [
+        [{"value": 1, "from": 5, "to": 8}, {"value": 2, "from": 8, "to": 10}],
+        *([{"value": 1, "from": 6, "to": 7}], [], []),
+    ]
+
+
+LIVE = """
+globalThis.location = { host: "x" };
+globalThis.WebSocket = class { static OPEN = 1; readyState = 1; send() {} };
+globalThis.setInterval = () => 0;
+const { Live } = await import("{web}/live.js");
+const live = new Live("s");
+"""
+
+
+@needs_node
+def test_records_are_kept_only_for_the_same_model():
+    code = (
+        LIVE
+        + """
+const columns = ["time", "cycle"].map((name) => ({ name, unit: "" }));
+const seen = [];
+for (const [configuration, model] of given) {
+  const before = live.ring;
+  live.take({ topic: "layout", layout: 1, columns, configuration, model });
+  seen.push(live.ring === before);
+}
+told(seen);
+"""
+    )
+    one, other = {"name": "a", "parameters": []}, {"name": "a", "parameters": [1]}
+    assert run(code, ["a", one], ["a", one], ["a", other], ["b", other]) == [False, True, False, False]
+
+
+@needs_node
+def test_what_bouts_began_is_forgotten_when_another_daemon_counts_them():
+    code = LIVE + "live.starts.set(7, 3.5); live.takeStatus({ bout: 2 }); told([...live.starts]);"
+    assert run(code) == []
+
+
+@needs_node
 def test_the_answer_to_torque_off_says_who_has_not_confirmed():
     code = """
 import { offText } from "{web}/stop.js";

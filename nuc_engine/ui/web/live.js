@@ -161,13 +161,16 @@ export class Live extends EventTarget {
 
   /** @param {any} message */
   takeLayout(message) {
-    this.model = message.model ?? null;
-    this.plant = message.plant ?? null;
-    this.configuration = message.configuration ?? "";
-    // The same columns again, as after a restart of the daemon: what is kept stays.
+    const model = message.model ?? null;
+    const configuration = message.configuration ?? "";
+    // All the same again, as after a restart of the daemon: what is kept stays. Columns of the same names may be another
+    // model's.
     const same =
+      configuration === this.configuration &&
+      JSON.stringify(model) === JSON.stringify(this.model) &&
       message.columns.length === this.columns.length &&
       this.columns.every((column, k) => column.name === message.columns[k].name);
+    [this.model, this.configuration, this.plant] = [model, configuration, message.plant ?? null];
     this.layout = message.layout;
     if (same) return;
     this.columns = message.columns;
@@ -184,6 +187,8 @@ export class Live extends EventTarget {
     this.statusAt = performance.now();
     const { bout, cycle, engine_time_s: time } = status;
     const column = this.index.get("cycle");
+    // Another daemon counts its bouts from the beginning.
+    if (bout && bout < Math.max(...this.starts.keys())) this.starts.clear();
     if (!bout || typeof time !== "number" || column === undefined || !this.ring.end) return;
     const record = this.ring.find(column, cycle ?? 0);
     if (record >= this.ring.end || this.ring.at(column, record) !== cycle) return;
