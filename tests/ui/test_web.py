@@ -216,7 +216,11 @@ def test_a_foot_that_touches_the_ground_is_not_above_it():
 import { aboveGround } from "{web}/kinematics.js";
 told(given.map(([z, plant]) => aboveGround(z, plant)));
 """
-    assert run(code, [-7.5, {"ground_z_cm": -8, "foot_radius_mm": 5}], [1, {"ground_z_cm": 0}], [1, None]) == [0, 1, None]
+    assert run(code, [-7.5, {"ground_z_cm": -8, "foot_radius_mm": 5}], [1, {"ground_z_cm": 0}], [1, None]) == [
+        0,
+        1,
+        None,
+    ]
 
 
 @needs_node
@@ -329,6 +333,22 @@ told(seen);
     )
     one, other = {"name": "a", "parameters": []}, {"name": "a", "parameters": [1]}
     assert run(code, ["a", one], ["a", one], ["a", other], ["b", other]) == [False, True, False, False]
+
+
+@needs_node
+def test_records_that_come_late_are_not_live():
+    code = (
+        LIVE
+        + """
+live.take({ topic: "welcome" });
+live.take({ topic: "layout", layout: 1, columns: [{ name: "time", unit: "ns" }] });
+told(given.map((age_s) => {
+  live.take({ topic: "age", age_s });
+  return live.liveness(performance.now()).live;
+}));
+"""
+    )
+    assert run(code, 0.02, 1.5, None, 0.9) == [True, False, True, True]
 
 
 @needs_node

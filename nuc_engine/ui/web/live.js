@@ -15,6 +15,7 @@ const KEEP_S = 600;
 const FASTEST_HZ = 200;
 const QUIET_RECORDS_MS = 600;
 const QUIET_STATUS_MS = 2500;
+const OLD_RECORDS_MS = 1000;
 const BEAT_MS = 1000;
 const ANSWER_MS = 45_000;
 const AGAIN_MS = [200, 400, 800, 1500];
@@ -52,6 +53,8 @@ export class Live extends EventTarget {
     this.recordAt = this.heardAt = this.statusAt = performance.now();
     /** Age of the newest record's batch when it came, ms. */
     this.ageMs = NaN;
+    /** Age of the newest record by the engine's own clock, ms; NaN where the server does not tell. */
+    this.recordAgeMs = NaN;
     /** Per bout, where on the ring's time its engine time is 0. @type {Map<number, number>} */
     this.starts = new Map();
     /** @type {Set<(from: number, to: number) => void>} */
@@ -147,6 +150,7 @@ export class Live extends EventTarget {
       this.tries = 0;
       this.welcome = message;
       this.gone = null;
+      this.recordAgeMs = NaN;
       this.statusAt = performance.now();
     } else if (topic === "layout") this.takeLayout(message);
     else if (topic === "status") this.takeStatus(message.status);
@@ -155,6 +159,8 @@ export class Live extends EventTarget {
       return;
     } else if (topic === "gone") this.gone = { since: message.since_unix_s, why: message.why };
     else if (topic === "back") this.gone = null;
+    // How old the newest record was when the server had it; null where that can not be told.
+    else if (topic === "age") this.recordAgeMs = typeof message.age_s === "number" ? 1000 * message.age_s : NaN;
     else if (topic === "missed") this.missed += message.records;
     if (topic) this.tell(topic);
   }
@@ -244,6 +250,9 @@ export class Live extends EventTarget {
     if (this.gone) return { live: false, sinceMs, why: this.gone.why };
     if (this.columns.length && now - this.recordAt > QUIET_RECORDS_MS) {
       return { live: false, sinceMs, why: "no records come from the engine" };
+    }
+    if (this.columns.length && this.recordAgeMs > OLD_RECORDS_MS) {
+      return { live: false, sinceMs: Math.max(sinceMs, this.recordAgeMs), why: "records come late: what they show is past" };
     }
     if (now - this.statusAt > QUIET_STATUS_MS) return { live: false, sinceMs: now - this.statusAt, why: "no status comes" };
     return { live: true, sinceMs: 0, why: "" };
