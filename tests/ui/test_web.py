@@ -151,7 +151,8 @@ def test_a_strip_of_a_recorded_bout_is_drawn_from_its_switches():
     code = """
 import { codeAt, stripOfSwitches } from "{web}/decimate.js";
 const [switches, times] = given;
-told([stripOfSwitches(switches, 9, 0, 0.1, 100), stripOfSwitches(switches, 9, 2, 0.1, 100), times.map((time) => codeAt(switches, time))]);
+const strips = [0, 2].map((from) => stripOfSwitches(switches, 9, from, 0.1, 100));
+told([...strips, times.map((time) => codeAt(switches, time))]);
 """
     switches = [[0.5, 1], [3, 2], [4, 1], [5, 3], [5.02, 1], [7, None], [8, 2]]
     whole, part, codes = run(code, switches, [0, 0.5, 3.9, 5.01, 7.5, 100])
@@ -415,7 +416,8 @@ const timers = [], seen = [];
 globalThis.setTimeout = (work, ms) => timers.push([ms, work]);
 const line = new StopLine("s");
 let answer;
-line.off("why", () => new Promise((resolve) => { answer = resolve; }), (text, kind) => seen.push([kind, text.split(":")[0]]));
+const other = () => new Promise((resolve) => { answer = resolve; });
+line.off("why", other, (text, kind) => seen.push([kind, text.split(":")[0]]));
 for (const [, work] of timers.sort(([a], [b]) => a - b)) work();
 answer({ off: { torque: false, unconfirmed: [] } });
 await new Promise((resolve) => setImmediate(resolve));
