@@ -121,6 +121,55 @@ told(wides.map((wide) => {
         assert edges == exact.tolist()
 
 
+STRIP = """
+import { Ring } from "{web}/ring.js";
+import { breaks, Edges, envelope, Envelope, strip } from "{web}/decimate.js";
+const [records, wide, seconds] = given;
+const ring = new Ring(3, 1000);
+ring.push(records.flat(), records.length);
+const edges = new Edges(wide), line = new Envelope(wide);
+edges.cut(ring, 0, 0, seconds / wide, wide);
+const broken = breaks(ring, 0, 1, edges);
+envelope(ring, 2, edges, line);
+const { pieces, marks } = strip(ring, 2, edges, line, broken);
+told([pieces.map(({ begin, end, code }) => [begin, end, code]), marks, records.map((_, k) => k).filter(broken)]);
+"""
+
+
+@needs_node
+def test_strips_end_where_records_are_missing_and_mark_each_switch_that_has_no_pixel():
+    codes = [1] * 200 + [2, 1] + [1] * 98 + [2, 3] + [3] * 98
+    records = [[n * 0.01, n, code] for n, code in enumerate(codes) if not 120 <= n < 180]
+    pieces, marks, broken = run(STRIP, records, 40, 4)
+    assert pieces == [[0, 12, 1], [18, 30, 1], [30, 40, 3]]
+    assert marks == [20, 30]
+    assert broken == [0, 120]
+
+
+@needs_node
+def test_a_strip_of_a_recorded_bout_is_drawn_from_its_switches():
+    code = """
+import { codeAt, stripOfSwitches } from "{web}/decimate.js";
+const [switches, times] = given;
+const strips = [0, 2].map((from) => stripOfSwitches(switches, 9, from, 0.1, 100));
+told([...strips, times.map((time) => codeAt(switches, time))]);
+"""
+    switches = [[0.5, 1], [3, 2], [4, 1], [5, 3], [5.02, 1], [7, None], [8, 2]]
+    whole, part, codes = run(code, switches, [0, 0.5, 3.9, 5.01, 7.5, 100])
+    at = [(piece["begin"], piece["end"], piece["code"]) for piece in whole["pieces"]]
+    assert at == [(5, 30, 1), (30, 40, 2), (40, 70, 1), (80, 90, 2)]
+    assert whole["marks"] == [50]
+    assert [(piece["begin"], piece["end"]) for piece in part["pieces"]] == [(0, 10), (10, 20), (20, 50), (60, 70)]
+    assert codes == [None, 1, 2, 3, None, 2]
+
+
+@needs_node
+def test_sparse_records_are_joined_and_what_skips_cycles_is_not():
+    assert run(STRIP, [[n, 400 * n, 1] for n in range(10)], 40, 10) == [[[0, 37, 1]], [], [0]]
+    skipping = [[n * 0.01, n, 1] for n in range(100) if n not in (50, 51)]
+    assert run(STRIP, skipping, 100, 1)[0] == [[0, 50, 1], [52, 100, 1]]
+
+
 @needs_node
 def test_a_batch_is_read_as_the_server_packs_it_and_what_is_none_is_refused():
     code = """
@@ -160,6 +209,19 @@ told(poses.map((angles) => jointOrigins(chain, angles)));
     lines = [joint.dh_line for joint in plan.joints]
     expected = [joint_origins(amatrices, lines, angles) for angles in poses]
     np.testing.assert_allclose(run(code, chain, poses.tolist()), expected, rtol=0, atol=1e-9)
+
+
+@needs_node
+def test_a_foot_that_touches_the_ground_is_not_above_it():
+    code = """
+import { aboveGround } from "{web}/kinematics.js";
+told(given.map(([z, plant]) => aboveGround(z, plant)));
+"""
+    assert run(code, [-7.5, {"ground_z_cm": -8, "foot_radius_mm": 5}], [1, {"ground_z_cm": 0}], [1, None]) == [
+        0,
+        1,
+        None,
+    ]
 
 
 @needs_node
@@ -233,6 +295,70 @@ told([clock(1.239), clock(59.94, 1), clock(59.96, 1), clock(119.999), hour, cloc
 
 
 @needs_node
+def test_thresholds_are_drawn_from_when_they_are_known():
+    code = """
+import { Steps } from "{web}/rules.js";
+const steps = new Steps();
+for (const [at, value] of [[5, 1], [6, 1], [8, 2]]) steps.heard("t", at, value);
+told([steps.within("t", 0, 10), steps.within("t", 6, 7), steps.within("t", 0, 4), steps.within("u", 0, 9)]);
+"""
+    assert run(code) == [
+        [{"value": 1, "from": 5, "to": 8}, {"value": 2, "from": 8, "to": 10}],
+        *([{"value": 1, "from": 6, "to": 7}], [], []),
+    ]
+
+
+LIVE = """
+globalThis.location = { host: "x" };
+globalThis.WebSocket = class { static OPEN = 1; readyState = 1; send() {} };
+globalThis.setInterval = () => 0;
+const { Live } = await import("{web}/live.js");
+const live = new Live("s");
+"""
+
+
+@needs_node
+def test_records_are_kept_only_for_the_same_model():
+    code = (
+        LIVE
+        + """
+const columns = ["time", "cycle"].map((name) => ({ name, unit: "" }));
+const seen = [];
+for (const [configuration, model] of given) {
+  const before = live.ring;
+  live.take({ topic: "layout", layout: 1, columns, configuration, model });
+  seen.push(live.ring === before);
+}
+told(seen);
+"""
+    )
+    one, other = {"name": "a", "parameters": []}, {"name": "a", "parameters": [1]}
+    assert run(code, ["a", one], ["a", one], ["a", other], ["b", other]) == [False, True, False, False]
+
+
+@needs_node
+def test_records_that_come_late_are_not_live():
+    code = (
+        LIVE
+        + """
+live.take({ topic: "welcome" });
+live.take({ topic: "layout", layout: 1, columns: [{ name: "time", unit: "ns" }] });
+told(given.map((age_s) => {
+  live.take({ topic: "age", age_s });
+  return live.liveness(performance.now()).live;
+}));
+"""
+    )
+    assert run(code, 0.02, 1.5, None, 0.9) == [True, False, True, True]
+
+
+@needs_node
+def test_what_bouts_began_is_forgotten_when_another_daemon_counts_them():
+    code = LIVE + "live.starts.set(7, 3.5); live.takeStatus({ bout: 2 }); told([...live.starts]);"
+    assert run(code) == []
+
+
+@needs_node
 def test_the_answer_to_torque_off_says_who_has_not_confirmed():
     code = """
 import { offText } from "{web}/stop.js";
@@ -247,6 +373,70 @@ told([
         "NOT CONFIRMED by b (1 of 2 confirmed): cut the supply",
         "NOT CONFIRMED by a, b (0 of 2 confirmed): cut the supply",
     ]
+
+
+@needs_node
+def test_the_answer_to_torque_off_stays_until_somebody_has_armed_and_a_failure_until_the_next_press():
+    code = """
+import { Verdict } from "{web}/stop.js";
+told(given.map(([kind, ...latched]) => {
+  const verdict = new Verdict();
+  verdict.asked();
+  verdict.tell(kind, 0);
+  return latched.map((each, k) => verdict.over(each, 3000 * (k + 1)));
+}));
+"""
+    seen = run(code, ["failed", False, True, False], ["done", False, False], ["done", False, True, False])
+    assert seen == [[False] * 3, [False] * 2, [False, False, True]]
+
+
+@needs_node
+def test_each_press_of_the_red_button_counts_once_and_none_is_swallowed():
+    code = """
+import { onPress } from "{web}/stop.js";
+const button = new EventTarget(), asked = [];
+onPress(button, (by) => asked.push(by));
+const send = (name, more) => button.dispatchEvent(Object.assign(new Event(name), more));
+send("pointerdown", { button: 0 });            // and drawn off the button: no click
+send("click", { detail: 0 });                  // Enter
+send("pointerdown", { button: 0 }), send("click", { detail: 1 });
+send("pointerdown", { button: 2 });
+told(asked);
+"""
+    assert run(code) == ["pointer", "key", "pointer"]
+
+
+@needs_node
+def test_a_press_without_any_answer_is_told_soon_and_a_later_answer_replaces_that():
+    code = """
+globalThis.location = { host: "x" };
+globalThis.WebSocket = class { static OPEN = 1; readyState = 1; send() {} };
+const { StopLine } = await import("{web}/stop.js");
+const timers = [], seen = [];
+globalThis.setTimeout = (work, ms) => timers.push([ms, work]);
+const line = new StopLine("s");
+let answer;
+const other = () => new Promise((resolve) => { answer = resolve; });
+line.off("why", other, (text, kind) => seen.push([kind, text.split(":")[0]]));
+for (const [, work] of timers.sort(([a], [b]) => a - b)) work();
+answer({ off: { torque: false, unconfirmed: [] } });
+await new Promise((resolve) => setImmediate(resolve));
+told([timers.map(([ms]) => ms), seen]);
+"""
+    assert run(code) == [[600, 2000], [["failed", "NOT HEARD"], ["done", "off (over the channel)"]]]
+
+
+@needs_node
+def test_a_picture_that_fails_is_told_and_the_next_one_is_drawn_all_the_same():
+    code = """
+import { everyFrame } from "{web}/dom.js";
+const frames = [], seen = [];
+globalThis.requestAnimationFrame = (next) => frames.push(next);
+everyFrame((now) => { if (now === 1) throw new Error("bad"); seen.push(now); }, (error) => seen.push(error.message));
+for (let now = 0; now < 3; now += 1) frames.shift()(now);
+told(seen);
+"""
+    assert run(code) == [0, "bad", 2]
 
 
 @needs_node

@@ -1,7 +1,7 @@
 // The frame around every page: what the engine is doing, whether what is shown is live, and the red button.
 
 import { ctlLine } from "./ctl.js";
-import { copyButton, fill, h, helpOf, holdButton, roving, setAttribute, setClass, setHelp, setText } from "./dom.js";
+import { copyButton, everyFrame, fill, h, helpOf, holdButton, roving, setAttribute, setClass, setHelp, setText } from "./dom.js";
 import { clock, number } from "./format.js";
 import { Live } from "./live.js";
 import { boutsPage } from "./pages/bouts.js";
@@ -10,7 +10,7 @@ import { eventsPage } from "./pages/events.js";
 import { legPage } from "./pages/leg.js";
 import { tracesPage } from "./pages/traces.js";
 import { Api, openSession, Refused } from "./session.js";
-import { offText, StopLine } from "./stop.js";
+import { offText, onPress, StopLine, Verdict } from "./stop.js";
 
 /**
  * What a page gets. `act` asks the daemon and tells in the footer what came of it, with the line for a shell.
@@ -30,6 +30,8 @@ const id = (/** @type {string} */ name) => /** @type {HTMLElement} */ (document.
 const THEMES = ["system", "light", "dark"];
 const SLOW_MS = 100;
 /** Numbers in the frame change ten times a second: faster, nobody reads them. */
+const FAILED_MS = 1000;
+/** Pictures are drawn again when none has failed for so long. */
 
 const PAGES = [
   { path: "engine", title: "Engine", make: enginePage, needs: "daemon" },
@@ -45,12 +47,16 @@ class App {
     this.api = new Api(session);
     this.live = new Live(session);
     this.stopLine = new StopLine(session);
+    this.verdict = new Verdict();
     /** @type {Map<string, Page>} */
     this.made = new Map();
     /** @type {Page | null} */
     this.page = null;
     this.slowAt = 0;
     this.wasLive = true;
+    /** Why pictures are no longer drawn, "" where they are. */
+    this.failure = "";
+    this.failedAt = this.failedLastAt = NaN;
     /** What this page's own work took in the last frames, ms: for tests, and for who wonders. */
     this.frameMs = new Float64Array(600);
     this.frames = 0;
@@ -77,9 +83,12 @@ class App {
       this.route();
     });
     this.live.addEventListener("layout", () => setText(id("leg-name"), this.live.configuration || "nuc"));
-    requestAnimationFrame((now) => this.frame(now));
+    everyFrame((now) => this.frame(now), (error) => this.fail(error));
     // Pages that are not looked at get no frames, and their title still tells.
-    setInterval(() => this.tellLiveness(performance.now()), 250);
+    setInterval(() => {
+      this.tellLiveness(performance.now());
+      this.tellStop(performance.now());
+    }, 250);
   }
 
   get address() {
@@ -206,13 +215,13 @@ class App {
   /** @param {number} now */
   tellLiveness(now) {
     const { live } = this;
-    if (live.welcome && live.welcome.daemon === null) {
+    if (live.welcome && live.welcome.daemon === null && !this.failure) {
       setText(id("livetext"), live.open ? "bouts only: no daemon is watched" : "the server of this page does not answer");
       document.body.classList.add("no-daemon");
       id("notlive").hidden = true;
       return;
     }
-    const is = live.liveness(now);
+    const is = this.failure ? { live: false, sinceMs: now - this.failedAt, why: this.failure } : live.liveness(now);
     setClass(document.body, "stale", !is.live);
     setClass(document.body, "is-live", is.live);
     id("notlive").hidden = is.live;
@@ -250,17 +259,7 @@ class App {
       h("span", { class: "stop-label" }, "Torque off"),
       h("kbd", {}, "Ctrl ."),
     );
-    let pressed = false;
-    button.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      pressed = true;
-      this.torqueOff("the button of nuc ui");
-    });
-    button.addEventListener("click", () => {
-      // A click without a pointer is a key.
-      if (!pressed) this.torqueOff("the button of nuc ui, by key");
-      pressed = false;
-    });
+    onPress(button, (by) => this.torqueOff(by === "key" ? "the button of nuc ui, by key" : "the button of nuc ui"));
     addEventListener(
       "keydown",
       (event) => {
@@ -279,25 +278,10 @@ class App {
 
   /** @param {string} why */
   torqueOff(why) {
-    const asked = this.stopLine.press(why);
+    this.verdict.asked();
     setText(id("stop-answer"), "torque off asked for \u2026");
     setAttribute(id("stop-answer"), "data-kind", "asked");
-    // The other way, at once where the first is not there, and soon where it stays silent.
-    const other = () => {
-      if (this.stopLine.answer) return;
-      this.live.ask("off", { why }).then(
-        (result) => {
-          if (this.stopLine.answer) return;
-          const open = result.unconfirmed?.length ? `NOT CONFIRMED by ${result.unconfirmed.join(", ")}` : "off";
-          this.tellOff(`${open} (over the channel)`, result.torque || result.unconfirmed?.length ? "failed" : "done");
-        },
-        () => {
-          if (!this.stopLine.answer) this.tellOff("NOT HEARD: cut the supply, or `nuc ctl off`", "failed");
-        },
-      );
-    };
-    if (asked) setTimeout(other, 600);
-    else other();
+    this.stopLine.off(why, () => this.live.ask("off", { why }), (text, kind) => this.tellOff(text, kind));
   }
 
   tellStopAnswer() {
@@ -313,7 +297,7 @@ class App {
   tellOff(text, kind) {
     setText(id("stop-answer"), text);
     setAttribute(id("stop-answer"), "data-kind", kind);
-    this.answeredAt = performance.now();
+    this.verdict.tell(kind, performance.now());
     this.say(`torque ${text}`, kind === "done" ? "good" : "bad", this.context.line("off"));
   }
 
@@ -331,9 +315,9 @@ class App {
     );
     setClass(id("stop"), "unavailable", !ready);
     // Whoever armed again is done with the last answer.
-    if (this.answeredAt && this.live.status && !this.live.status.latched && now - this.answeredAt > 2000) {
+    if (this.verdict.over(this.live.status?.latched, now)) {
       setText(id("stop-answer"), "");
-      this.answeredAt = 0;
+      this.verdict = new Verdict();
     }
   }
 
@@ -413,9 +397,23 @@ class App {
       this.tellStop(began);
     }
     this.page?.frame?.(now);
+    if (began - this.failedLastAt > FAILED_MS) this.failure = "";
     this.frameMs[this.frames % this.frameMs.length] = performance.now() - began;
     this.frames += 1;
-    requestAnimationFrame((next) => this.frame(next));
+  }
+
+  /**
+   * What is shown stands still: nobody may take it for what is.
+   * @param {unknown} error
+   */
+  fail(error) {
+    if (!this.failure) {
+      this.failedAt = performance.now();
+      console.error(error);
+    }
+    this.failedLastAt = performance.now();
+    this.failure = `this page failed: ${error instanceof Error ? error.message : error}; load it again`;
+    this.tellLiveness(performance.now());
   }
 }
 

@@ -144,7 +144,7 @@ export function holdButton(label, act, props = {}) {
     button.classList.add("holding");
     waiting = setTimeout(() => {
       end();
-      act();
+      if (!button.disabled) act();
     }, HOLD_MS);
   };
   const end = () => {
@@ -206,4 +206,21 @@ export function copyButton(line, say) {
     " ",
     h("span", { class: "copy-word" }, "copy"),
   );
+}
+
+/**
+ * Draw before each picture of the screen. The next one is asked for first: whatever fails, it goes on.
+ * @param {(now: number) => void} draw
+ * @param {(error: unknown) => void} failed
+ */
+export function everyFrame(draw, failed) {
+  const frame = (/** @type {number} */ now) => {
+    requestAnimationFrame(frame);
+    try {
+      draw(now);
+    } catch (error) {
+      failed(error);
+    }
+  };
+  requestAnimationFrame(frame);
 }

@@ -57,3 +57,12 @@ export function jointOrigins(chain, angles) {
   points.push([frame[3], frame[7], frame[11]]);
   return points;
 }
+
+/**
+ * How far the foot, a ball around its point, is above the ground, in cm; NaN where there is none to stand on.
+ * @param {number} z of its point, in cm
+ * @param {{ground_z_cm?: number, foot_radius_mm?: number} | null} plant
+ */
+export function aboveGround(z, plant) {
+  return z - (plant?.ground_z_cm ?? NaN) - (plant?.foot_radius_mm ?? 0) / 10;
+}

@@ -1,22 +1,25 @@
 // Traces below each other over one axis of time: numbers as lines, actions as strips of colour.
 // Of each column of pixels least and largest value are drawn: what lasted for one cycle stays visible.
 
-import { Edges, envelope, Envelope, ticks } from "./decimate.js";
+import { breaks, codeAt, Edges, envelope, Envelope, strip, stripOfSwitches, ticks } from "./decimate.js";
 import { h, setAttribute, setHelp, setText } from "./dom.js";
 import { digitsFor, number, shortUnit } from "./format.js";
 import { palette, Paper } from "./paint.js";
 
 /** @typedef {import("./ring.js").Ring} Ring */
-/** @typedef {{ring: Ring, time: number, index: Map<string, number>, unit: (name: string) => string, label: string}} Source */
+/** @typedef {{ring: Ring, time: number, index: Map<string, number>, unit: (name: string) => string, label: string,
+ *   decimated?: boolean, near?: {ring: Ring, from: number, to: number} | null,
+ *   switches?: Record<string, import("./decimate.js").Switches> | null, until?: number}} Source:
+ *   where it is decimated, the ring holds least and largest values of stretches; `near` are then each of the records around
+ *   the cursor, and `switches` each change of what is an action, which holds `until` the end */
 /** @typedef {Map<number, {name: string, color: string, place: number}>} Actions: `place` among the actions of their joint */
-/** @typedef {{value: number, label: string}} Level */
+/** @typedef {{value: number, label: string, from?: number, to?: number}} Level: from when to when it holds, else always */
 /** @typedef {{from: number, to: number, cursor: number, levels: (name: string) => Level[], marks: {at: number, text: string}[],
  *   axis: (time: number) => string, start: number}} View */
 
 const MOST_PIXELS = 4096;
 const SHRINK_MS = 3000;
 /** A range is made smaller only when it has been too large for so long. */
-const GAP_S = 0.5;
 
 class Lane {
   /**
@@ -212,11 +215,12 @@ export class Lanes {
       this.sources.forEach((source, k) => {
         const step = (view.to - view.from) / wide;
         this.edges.cut(source.ring, source.time, view.from, step, wide);
+        const broken = breaks(source.ring, source.time, source.index.get("cycle"), this.edges);
         for (const lane of this.lanes) {
           if (lane.paper.width < 2) continue;
           const pen = k ? lane.paper.pen : this.beginLane(lane, view);
-          if (lane.strip) this.drawStrip(lane, pen, source, k, wide);
-          else this.drawLine(lane, pen, source, k, wide, view, now);
+          if (lane.strip) this.drawStrip(lane, pen, source, k, broken);
+          else this.drawLine(lane, pen, source, k, wide, view, now, broken);
         }
       });
     }
@@ -251,8 +255,9 @@ export class Lanes {
    * @param {number} wide
    * @param {View} view
    * @param {number} now
+   * @param {(record: number) => boolean} broken
    */
-  drawLine(lane, pen, source, place, wide, view, now) {
+  drawLine(lane, pen, source, place, wide, view, now, broken) {
     const column = source.index.get(lane.name);
     if (column === undefined) return;
     const { ring } = source;
@@ -282,16 +287,16 @@ export class Lanes {
       const begin = Math.max(ring.begin, from - 1);
       const end = Math.min(ring.end, to + 1);
       const perSecond = wide / (view.to - view.from);
-      let before = NaN;
+      let joined = false;
       for (let record = begin; record < end; record += 1) {
         const time = ring.at(source.time, record);
         const value = ring.at(column, record);
         const x = (time - view.from) * perSecond;
-        if (Number.isNaN(value)) before = NaN;
+        if (Number.isNaN(value)) joined = false;
         else {
-          if (time - before < GAP_S) pen.lineTo(x, y(value));
+          if (joined && !broken(record)) pen.lineTo(x, y(value));
           else pen.moveTo(x, y(value));
-          before = time;
+          joined = true;
         }
       }
       pen.stroke();
@@ -299,18 +304,24 @@ export class Lanes {
       return;
     }
     // More records than pixels: from least to largest of each column of pixels, joined to the column before.
-    const gap = Math.max(1, Math.ceil((GAP_S * wide) / (view.to - view.from)));
-    let before = -Infinity;
+    let joined = false;
     for (let x = 0; x < wide; x += 1) {
-      if (!line.filled[x]) continue;
-      if (x - before > gap) pen.moveTo(x + 0.5, y(line.first[x]));
-      else pen.lineTo(x + 0.5, y(line.first[x]));
+      const record = edges.records[x];
+      if (record >= edges.records[x + 1]) continue;
+      if (!line.filled[x]) {
+        joined = false;
+        continue;
+      }
+      const known = !Number.isNaN(line.first[x]);
+      const first = y(known ? line.first[x] : line.low[x]);
+      if (joined && known && !broken(record)) pen.lineTo(x + 0.5, first);
+      else pen.moveTo(x + 0.5, first);
+      joined = !Number.isNaN(line.last[x]);
       if (line.high[x] !== line.low[x]) {
         pen.lineTo(x + 0.5, y(line.low[x]));
         pen.lineTo(x + 0.5, y(line.high[x]));
-        pen.lineTo(x + 0.5, y(line.last[x]));
+        if (joined) pen.lineTo(x + 0.5, y(line.last[x]));
       }
-      before = x;
     }
     pen.stroke();
     pen.setLineDash([]);
@@ -321,58 +332,39 @@ export class Lanes {
    * @param {CanvasRenderingContext2D} pen
    * @param {Source} source
    * @param {number} place
-   * @param {number} wide
+   * @param {(record: number) => boolean} broken
    */
-  drawStrip(lane, pen, source, place, wide) {
+  drawStrip(lane, pen, source, place, broken) {
     const column = source.index.get(lane.name);
     if (column === undefined) return;
     const { edges, line } = this;
-    envelope(source.ring, column, edges, line);
     const rows = this.sources.length;
     const height = Math.floor(lane.paper.height / rows) - 1;
     const top = place * (height + 1);
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "middle";
-    let begun = -1;
-    let code = NaN;
-    const end = (/** @type {number} */ x) => {
+    const switches = source.switches?.[lane.name];
+    let shown;
+    if (source.decimated && switches) {
+      shown = stripOfSwitches(switches, source.until ?? Infinity, this.from, (this.to - this.from) / edges.count, edges.count);
+    } else {
+      envelope(source.ring, column, edges, line);
+      shown = strip(source.ring, column, edges, line, broken);
+    }
+    const { pieces, marks } = shown;
+    for (const { begin, end, code } of pieces) {
       const action = this.actions.get(code);
-      if (begun < 0 || !action) return;
+      if (!action) continue;
       // Each action of a joint is of another height, for who does not see its colour.
       const tall = Math.round(height * (1 - 0.3 * (action.place % 3)));
       pen.fillStyle = action.color;
-      pen.fillRect(begun, top + height - tall, x - begun, tall);
-      const room = x - begun - 8;
-      if (room > 24) this.write(pen, action.name, begun + 4, top + height - tall / 2, room, action.color);
-    };
-    for (let x = 0; x < wide; x += 1) {
-      if (!line.filled[x]) {
-        // Sparse records: what was, goes on.
-        continue;
-      }
-      if (line.first[x] !== code || line.last[x] !== code) {
-        end(x);
-        begun = x;
-        code = line.last[x];
-      }
+      pen.fillRect(begin, top + height - tall, end - begin, tall);
+      const room = end - begin - 8;
+      if (room > 24) this.write(pen, action.name, begin + 4, top + height - tall / 2, room, action.color);
     }
-    const last = Math.min(wide, this.filledTo(line, wide) + 1);
-    end(last);
     // Switches too short for a pixel of their own are marked, so that none is lost.
     pen.fillStyle = palette().ink;
-    for (let x = 0; x < wide; x += 1) {
-      if (line.filled[x] && line.low[x] !== line.high[x] && line.first[x] === line.last[x]) pen.fillRect(x, top, 1, height);
-    }
-  }
-
-  /**
-   * @param {Envelope} line
-   * @param {number} wide
-   */
-  filledTo(line, wide) {
-    let x = wide - 1;
-    while (x >= 0 && !line.filled[x]) x -= 1;
-    return x;
+    for (const x of marks) pen.fillRect(x, top, 1, height);
   }
 
   /**
@@ -405,19 +397,20 @@ export class Lanes {
       pen.textBaseline = "bottom";
       /** @type {{y: number, end: number}[]} */
       const written = [];
-      for (const { value, label } of view.levels(lane.name)) {
+      for (const { value, label, from = view.from, to = view.to } of view.levels(lane.name)) {
+        const [begin, until] = [Math.max(0, x(from)), Math.min(width, x(to))];
         if (value < lane.low || value > lane.high) continue;
         const y = Math.round(((lane.high - value) / (lane.high - lane.low)) * height) + 0.5;
         pen.strokeStyle = colors.threshold;
         pen.setLineDash([6, 3]);
         pen.lineWidth = 1;
         pen.beginPath();
-        pen.moveTo(0, y);
-        pen.lineTo(width, y);
+        pen.moveTo(begin, y);
+        pen.lineTo(until, y);
         pen.stroke();
         pen.setLineDash([]);
         // Labels at nearly the same height stand beside each other.
-        const left = written.reduce((x, other) => (Math.abs(other.y - y) < 13 ? Math.max(x, other.end + 14) : x), 4);
+        const left = written.reduce((x, other) => (Math.abs(other.y - y) < 13 ? Math.max(x, other.end + 14) : x), begin + 4);
         const end = left + pen.measureText(label).width;
         written.push({ y, end });
         const foot = y < 14 ? y + 13 : y - 1;
@@ -462,10 +455,15 @@ export class Lanes {
     let value = NaN;
     if (there) {
       const at = Number.isNaN(view.cursor) ? view.to : view.cursor;
-      const record = Math.min(source.ring.find(source.time, at), source.ring.end - 1);
-      const before = Math.max(source.ring.begin, record - 1);
-      const nearer = at - source.ring.at(source.time, before) < source.ring.at(source.time, record) - at;
-      value = source.ring.at(column, nearer ? before : record);
+      const ring = exactAt(source, at);
+      const switches = lane.strip && source.decimated ? source.switches?.[lane.name] : null;
+      if (switches) value = codeAt(switches, at);
+      else if (ring && ring.end > ring.begin) {
+        const record = Math.min(ring.find(source.time, at), ring.end - 1);
+        const before = Math.max(ring.begin, record - 1);
+        const nearer = at - ring.at(source.time, before) < ring.at(source.time, record) - at;
+        value = ring.at(column, nearer ? before : record);
+      }
     }
     if (lane.strip) {
       setText(lane.value, this.actions.get(value)?.name ?? (value === -1 ? "none" : "–"));
@@ -505,6 +503,17 @@ export class Lanes {
     pen.textAlign = "left";
     setAttribute(this.axis.canvas, "aria-label", `axis of time, from ${view.axis(view.from - view.start)} to ${view.axis(view.to - view.start)}`);
   }
+}
+
+/**
+ * Return records of which each is one that was, at a time; null where there are none here.
+ * @param {Source} source
+ * @param {number} at
+ */
+export function exactAt(source, at) {
+  if (!source.decimated) return source.ring;
+  const { near } = source;
+  return near && at >= near.from && at <= near.to ? near.ring : null;
 }
 
 /**

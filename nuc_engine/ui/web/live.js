@@ -15,6 +15,7 @@ const KEEP_S = 600;
 const FASTEST_HZ = 200;
 const QUIET_RECORDS_MS = 600;
 const QUIET_STATUS_MS = 2500;
+const OLD_RECORDS_MS = 1000;
 const BEAT_MS = 1000;
 const ANSWER_MS = 45_000;
 const AGAIN_MS = [200, 400, 800, 1500];
@@ -52,6 +53,8 @@ export class Live extends EventTarget {
     this.recordAt = this.heardAt = this.statusAt = performance.now();
     /** Age of the newest record's batch when it came, ms. */
     this.ageMs = NaN;
+    /** Age of the newest record by the engine's own clock, ms; NaN where the server does not tell. */
+    this.recordAgeMs = NaN;
     /** Per bout, where on the ring's time its engine time is 0. @type {Map<number, number>} */
     this.starts = new Map();
     /** @type {Set<(from: number, to: number) => void>} */
@@ -147,6 +150,7 @@ export class Live extends EventTarget {
       this.tries = 0;
       this.welcome = message;
       this.gone = null;
+      this.recordAgeMs = NaN;
       this.statusAt = performance.now();
     } else if (topic === "layout") this.takeLayout(message);
     else if (topic === "status") this.takeStatus(message.status);
@@ -155,19 +159,24 @@ export class Live extends EventTarget {
       return;
     } else if (topic === "gone") this.gone = { since: message.since_unix_s, why: message.why };
     else if (topic === "back") this.gone = null;
+    // How old the newest record was when the server had it; null where that can not be told.
+    else if (topic === "age") this.recordAgeMs = typeof message.age_s === "number" ? 1000 * message.age_s : NaN;
     else if (topic === "missed") this.missed += message.records;
     if (topic) this.tell(topic);
   }
 
   /** @param {any} message */
   takeLayout(message) {
-    this.model = message.model ?? null;
-    this.plant = message.plant ?? null;
-    this.configuration = message.configuration ?? "";
-    // The same columns again, as after a restart of the daemon: what is kept stays.
+    const model = message.model ?? null;
+    const configuration = message.configuration ?? "";
+    // All the same again, as after a restart of the daemon: what is kept stays. Columns of the same names may be another
+    // model's.
     const same =
+      configuration === this.configuration &&
+      JSON.stringify(model) === JSON.stringify(this.model) &&
       message.columns.length === this.columns.length &&
       this.columns.every((column, k) => column.name === message.columns[k].name);
+    [this.model, this.configuration, this.plant] = [model, configuration, message.plant ?? null];
     this.layout = message.layout;
     if (same) return;
     this.columns = message.columns;
@@ -184,6 +193,8 @@ export class Live extends EventTarget {
     this.statusAt = performance.now();
     const { bout, cycle, engine_time_s: time } = status;
     const column = this.index.get("cycle");
+    // Another daemon counts its bouts from the beginning.
+    if (bout && bout < Math.max(...this.starts.keys())) this.starts.clear();
     if (!bout || typeof time !== "number" || column === undefined || !this.ring.end) return;
     const record = this.ring.find(column, cycle ?? 0);
     if (record >= this.ring.end || this.ring.at(column, record) !== cycle) return;
@@ -240,8 +251,16 @@ export class Live extends EventTarget {
     if (this.columns.length && now - this.recordAt > QUIET_RECORDS_MS) {
       return { live: false, sinceMs, why: "no records come from the engine" };
     }
+    if (this.columns.length && this.recordAgeMs > OLD_RECORDS_MS) {
+      return { live: false, sinceMs: Math.max(sinceMs, this.recordAgeMs), why: "records come late: what they show is past" };
+    }
     if (now - this.statusAt > QUIET_STATUS_MS) return { live: false, sinceMs: now - this.statusAt, why: "no status comes" };
     return { live: true, sinceMs: 0, why: "" };
+  }
+
+  /** Whether this tab may begin what moves the leg or changes what runs: it has control, and sees what is. */
+  get mayBegin() {
+    return this.inControl && this.liveness(performance.now()).live;
   }
 
   /** The bout of the newest record, 0 for none. */

@@ -36,3 +36,44 @@ export function thresholds(model) {
   }
   return found;
 }
+
+/** What thresholds were, as far as they were asked for: of each, since when which value. */
+export class Steps {
+  constructor() {
+    /** @type {Map<string, {at: number, value: number}[]>} */
+    this.of = new Map();
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} at when it was asked for
+   * @param {number} value
+   */
+  heard(name, at, value) {
+    const steps = this.of.get(name) ?? [];
+    // Time may begin anew; what was before is another time's.
+    while (steps.length && steps[steps.length - 1].at > at) steps.pop();
+    if (steps.at(-1)?.value !== value) steps.push({ at, value });
+    if (steps.length > MOST_STEPS) steps.shift();
+    this.of.set(name, steps);
+  }
+
+  /**
+   * Return the values in a stretch of time, and where in it each holds; none before the first is known.
+   * @param {string} name
+   * @param {number} from
+   * @param {number} to
+   */
+  within(name, from, to) {
+    const steps = this.of.get(name) ?? [];
+    return steps
+      .map(({ at, value }, k) => ({ value, from: Math.max(from, at), to: Math.min(to, steps[k + 1]?.at ?? to) }))
+      .filter((step) => step.from < step.to);
+  }
+
+  clear() {
+    this.of.clear();
+  }
+}
+
+const MOST_STEPS = 1000;

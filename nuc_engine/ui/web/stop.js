@@ -3,6 +3,13 @@
 /** It is probed twice a second. */
 const QUIET_MS = 1000;
 const AGAIN_MS = 300;
+/** After so long without an answer the other way is asked, too. */
+const OTHER_MS = 600;
+/** After so long without any answer it counts as not heard; a later answer still replaces that. */
+const UNHEARD_MS = 2000;
+/** How long an answer stands after somebody has armed again. */
+const STANDS_MS = 2000;
+const UNHEARD = "NOT HEARD: cut the supply, or `nuc ctl off`";
 
 /** @typedef {{text: string, kind: "ready" | "unavailable" | "asked" | "done" | "failed"}} StopState */
 
@@ -74,6 +81,88 @@ export class StopLine extends EventTarget {
     this.dispatchEvent(new Event("change"));
     return open;
   }
+
+  /**
+   * Ask for torque off, and the other way where this one is not there or stays silent. `tell` hears what came of that
+   * other way, and that nothing was heard; an answer of this one is told by the event `answered`.
+   * @param {string} why
+   * @param {() => Promise<any>} ask the other way
+   * @param {(text: string, kind: "done" | "failed") => void} tell
+   */
+  off(why, ask, tell) {
+    let heard = false;
+    const open = this.press(why);
+    const { askedAt } = this;
+    const answered = () => this.answer !== null || this.askedAt !== askedAt;
+    const other = () => {
+      if (answered()) return;
+      ask().then(
+        (result) => {
+          if (answered()) return;
+          heard = true;
+          const answer = result.off ?? result;
+          const unsure = answer.unconfirmed?.length ? `NOT CONFIRMED by ${answer.unconfirmed.join(", ")}: cut the supply` : "off";
+          if (result.off_failed) tell(`FAILED: ${result.off_failed}: cut the supply`, "failed");
+          else tell(`${unsure} (over the channel)`, answer.torque || answer.unconfirmed?.length ? "failed" : "done");
+        },
+        () => {
+          if (!answered()) tell(UNHEARD, "failed");
+        },
+      );
+    };
+    if (open) setTimeout(other, OTHER_MS);
+    else other();
+    setTimeout(() => {
+      if (!heard && !answered() && !this.failed) tell(UNHEARD, "failed");
+    }, UNHEARD_MS);
+  }
+}
+
+/** How long what became of a torque-off stays in sight: a failure until the next press, "off" until somebody armed. */
+export class Verdict {
+  constructor() {
+    this.kind = "";
+    this.at = NaN;
+    this.latched = false;
+  }
+
+  asked() {
+    this.kind = "asked";
+    this.latched = false;
+  }
+
+  /**
+   * @param {string} kind
+   * @param {number} now
+   */
+  tell(kind, now) {
+    this.kind = kind;
+    this.at = now;
+  }
+
+  /**
+   * Say whether it may go from sight.
+   * @param {boolean | undefined} latched as the newest status has it
+   * @param {number} now
+   */
+  over(latched, now) {
+    if (latched) this.latched = true;
+    return this.kind === "done" && this.latched && latched === false && now - this.at > STANDS_MS;
+  }
+}
+
+/**
+ * Let a button ask as soon as it is pressed down; a click without a pointer is a key.
+ * @param {EventTarget} button
+ * @param {(by: "pointer" | "key") => void} ask
+ */
+export function onPress(button, ask) {
+  button.addEventListener("pointerdown", (event) => {
+    if (/** @type {PointerEvent} */ (event).button === 0) ask("pointer");
+  });
+  button.addEventListener("click", (event) => {
+    if (/** @type {MouseEvent} */ (event).detail === 0) ask("key");
+  });
 }
 
 /**

@@ -3,14 +3,14 @@
 import { fill, h, setAttribute, setText, table } from "../dom.js";
 import { bytes, clock, number } from "../format.js";
 import { readFrame } from "../frames.js";
-import { Lanes } from "../lanes.js";
+import { exactAt, Lanes } from "../lanes.js";
 import { LegView, VIEWS } from "../legview.js";
 import { chainOf, columnHelp, stripsOf } from "../model.js";
 import { Ring } from "../ring.js";
 import { Refused } from "../session.js";
 
 /** @typedef {import("../app.js").Context} Context */
-/** @typedef {import("../lanes.js").Source} Source */
+/** @typedef {import("../lanes.js").Source & {id: string}} Source */
 /** @typedef {{name: string, id?: string, folder: string, manifest: Record<string, any>, statistics: any, events: any[],
  *   columns: {name: string, unit: string}[], model: import("../model.js").Model | null, plant: import("../live.js").Plant | null,
  *   begin_s: number, end_s: number, figures: string[], notes?: string[], files: {name: string, id?: string, bytes: number}[]}} Bout */
@@ -19,6 +19,9 @@ import { Refused } from "../session.js";
 const MOST = 20_000;
 /** Records asked for at once: of longer stretches, least and largest values. */
 const POLL_MS = 400;
+/** So much of what comes after the cursor is got record by record, s, and no oftener than this. */
+const NEAR_S = 4;
+const APART_MS = 150;
 
 /**
  * @param {Context} context
@@ -129,9 +132,10 @@ function player({ api, say }, bouts, ids, signal) {
 
   const step = (/** @type {number} */ records) => {
     const source = sources[0];
-    if (!source) return;
-    const at = Math.max(source.ring.begin, Math.min(source.ring.end - 1, source.ring.find(source.time, cursor - 1e-9) + records));
-    seek(source.ring.at(source.time, at));
+    const ring = source && exactAt(source, cursor);
+    if (!ring || ring.end <= ring.begin) return;
+    const at = Math.max(ring.begin, Math.min(ring.end - 1, ring.find(source.time, cursor - 1e-9) + records));
+    seek(ring.at(source.time, at));
   };
   const earlier = h("button", { type: "button", "aria-label": "one record back", on: { click: () => step(-1) } }, "\u25c2");
   const later = h("button", { type: "button", "aria-label": "one record on", on: { click: () => step(1) } }, "\u25b8");
@@ -142,25 +146,52 @@ function player({ api, say }, bouts, ids, signal) {
     setText(where, clock(cursor, 3));
     pose();
   };
-  const valueAt = (/** @type {Source} */ source, /** @type {number} */ record) => (/** @type {string} */ name) => {
+  const valueAt = (/** @type {Source} */ source, /** @type {Ring} */ ring, /** @type {number} */ record) => (/** @type {string} */ name) => {
     const column = source.index.get(name);
-    return column === undefined ? NaN : source.ring.at(column, record);
+    return column === undefined ? NaN : ring.at(column, record);
   };
   const pose = () => {
     const [source] = sources;
     if (!source || !source.ring.end || !bout.model) return;
-    const { ring } = source;
+    const ring = exactAt(source, cursor);
+    // A pose is one record's: least and largest values of several would be a pose that never was.
+    if (source.decimated) void approach(source);
+    if (!ring || !ring.end) return;
     const record = Math.max(ring.begin, Math.min(ring.end - 1, ring.find(source.time, cursor)));
     view.trail.clear();
     const begin = Math.max(ring.begin, ring.find(source.time, cursor - view.trailS));
     const stride = Math.max(1, Math.ceil((record - begin) / 1500));
-    for (let n = begin; n < record; n += stride) view.pose(ring.at(source.time, n), valueAt(source, n));
-    view.pose(ring.at(source.time, record), valueAt(source, record));
-    const force = valueAt(source, record)("plant.contact_n");
+    for (let n = begin; n < record; n += stride) view.pose(ring.at(source.time, n), valueAt(source, ring, n));
+    const at = valueAt(source, ring, record);
+    view.pose(ring.at(source.time, record), at);
+    const force = at("plant.contact_n");
     view.contact = Number.isNaN(force) ? null : force > 0;
-    const at = valueAt(source, record);
     const [x, y, z] = ["x", "y", "z"].map((axis) => at(`plant.${axis}_cm`));
     view.trueFoot = Number.isNaN(x + y + z) ? null : [x, y, z];
+  };
+  let approaching = false;
+  let approachedAt = -Infinity;
+  /** Get each of the records around the cursor, where they are not here: for the foot's path, and to go on for a while. */
+  const approach = async (/** @type {Source} */ source) => {
+    const { near } = source;
+    const ahead = Math.min(bout.end_s, cursor + 0.25 * NEAR_S * Math.max(1, rate));
+    const there = near && near.from <= Math.max(bout.begin_s, cursor - 0.5 * view.trailS) && near.to >= ahead;
+    if (there || approaching || performance.now() - approachedAt < APART_MS) return;
+    approaching = true;
+    approachedAt = performance.now();
+    const stretch = { from: Math.max(bout.begin_s, cursor - view.trailS), to: Math.min(bout.end_s, cursor + NEAR_S * Math.max(1, rate)) };
+    try {
+      const { ring, exact } = await records(bout, ids[0], stretch.from, stretch.to);
+      for (const each of sources) if (each.id === ids[0]) each.near = exact ? { ring, ...stretch } : null;
+      lanes.spoil();
+    } catch (error) {
+      if (error instanceof Refused) say(error.message, "bad");
+      else if (!signal.aborted) throw error;
+    } finally {
+      approaching = false;
+    }
+    if (exactAt(source, cursor)) pose();
+    else if (!signal.aborted && (cursor < stretch.from || cursor > stretch.to)) setTimeout(pose, APART_MS);
   };
   slider.addEventListener("input", () => seek(slider.valueAsNumber));
   const stop = () => {
@@ -194,23 +225,41 @@ function player({ api, say }, bouts, ids, signal) {
   farther.addEventListener("click", () => show(cursor - 2 * (cursor - from), cursor + 2 * (to - cursor)));
   whole.addEventListener("click", () => show(bout.begin_s, bout.end_s));
 
-  const read = async (/** @type {Bout} */ each, /** @type {string} */ id) => {
-    const margin = (to - from) * 0.1;
-    const answer = await api.fetch(`bouts/${id}/records?from=${Math.max(each.begin_s, from - margin)}&to=${to + margin}&most=${MOST}`, { signal });
+  const records = async (/** @type {Bout} */ each, /** @type {string} */ id, /** @type {number} */ begin, /** @type {number} */ end) => {
+    const answer = await api.fetch(`bouts/${id}/records?from=${begin}&to=${end}&most=${MOST}`, { signal });
     const { count, rows } = readFrame(await answer.arrayBuffer());
     const ring = new Ring(each.columns.length, Math.max(1, count));
     if (count) ring.push(rows, count);
+    return { ring, exact: answer.headers.get("X-Nuc-Records") !== "minmax" };
+  };
+  /** Each change of an action, by bout; null where the server does not tell. @type {Map<string, Promise<Record<string, any> | null>>} */
+  const switches = new Map();
+  const switchesOf = (/** @type {string} */ id) => {
+    const known = switches.get(id) ?? api.json(`bouts/${id}/switches`, { signal }).catch(() => null);
+    switches.set(id, known);
+    return known;
+  };
+  const read = async (/** @type {Bout} */ each, /** @type {string} */ id) => {
+    const margin = (to - from) * 0.1;
+    const { ring, exact } = await records(each, id, Math.max(each.begin_s, from - margin), to + margin);
     const index = new Map(each.columns.map((column, k) => [column.name, k]));
     const units = new Map(each.columns.map((column) => [column.name, column.unit]));
-    return { exact: answer.headers.get("X-Nuc-Records") !== "minmax", source: { ring, time: 0, index, unit: (/** @type {string} */ name) => units.get(name) ?? "", label: each.name } };
+    return {
+      ...{ ring, time: 0, index, unit: (/** @type {string} */ name) => units.get(name) ?? "", label: each.name, id },
+      ...{ decimated: !exact, near: null, switches: exact ? null : await switchesOf(id), until: each.end_s },
+    };
   };
   const load = async () => {
     try {
       const found = await Promise.all(bouts.map((each, k) => read(each, ids[k])));
-      sources = found.map(({ source }) => source);
+      // What is here of the records around the cursor stays here.
+      for (const source of found) source.near = /** @type {any} */ (sources.find(({ id }) => id === source.id)?.near ?? null);
+      sources = found;
       lanes.sources = sources;
       lanes.spoil();
-      setText(how, found.every(({ exact }) => exact) ? "every record" : "least and largest of several records; zoom in for each");
+      const coarse = found.filter(({ decimated }) => decimated);
+      const unsure = coarse.some((source) => !source.switches) ? ", ACTIONS ARE APPROXIMATE" : "";
+      setText(how, coarse.length ? `least and largest of several records${unsure}; zoom in for each` : "every record");
       pose();
     } catch (error) {
       if (error instanceof Refused) say(error.message, "bad");

@@ -151,10 +151,11 @@ function boutSection({ live, act, line }) {
       const { status } = live;
       const running = status?.mode === "RUNNING";
       const free = live.inControl;
-      run.disabled = !free || running || !!status?.latched || !status?.ready;
+      run.disabled = !live.mayBegin || running || !!status?.latched || !status?.ready;
       end.disabled = !free || !running;
       const reasons = [
         free ? "" : "take control first (above)",
+        !free || live.mayBegin ? "" : "what is shown is not live",
         status?.latched ? "torque is off and latched: arm first" : "",
         status && !status.ready ? "no core is ready" : "",
       ].filter(Boolean);
@@ -181,7 +182,7 @@ function armSection({ live, armButton, line }) {
       const buses = Object.values(status?.buses ?? {});
       setText(what, motors.length ? `Arming lets the engine drive ${counted(motors.length, "servo")} of ${live.configuration}: ${motors.join(", ")}${buses.length ? `, at ${buses.join(", ")}` : ""}.` : "Nothing is configured.");
       setText(latch, status?.latched ? `Latched: ${status.latch_reason || "by the daemon"}. Keep hands clear.` : "Nothing is latched: the engine may drive.");
-      button.disabled = !live.inControl || !status?.latched;
+      button.disabled = !live.mayBegin || !status?.latched;
     },
   };
 }
@@ -248,7 +249,7 @@ function configurationSection({ live, act, line, say }) {
     element: section("Configuration", "the model: joints, muscles, sensors and rules, as SCCILS documents", list, warnings, h("div", { class: "actions" }, load, loadLine.place)),
     show: () => void ask(),
     tell() {
-      load.disabled = !live.inControl || !chosen || live.status?.mode === "RUNNING";
+      load.disabled = !live.mayBegin || !chosen || live.status?.mode === "RUNNING";
     },
   };
 }
@@ -340,11 +341,14 @@ function machineSection({ live }) {
  * @param {Context} context
  * @returns {Section}
  */
-function endSection({ act, line }) {
+function endSection({ live, act, line }) {
   const { button } = holdButton("Hold 1 s to shut down", () => void act("shutdown", {}, line("shutdown", { yes: true }), () => "the daemon ends"), { class: "danger" });
   const endLine = lineOf();
   return {
     element: section("Shut down", "ends the daemon: the bout is stopped, the torque taken off, the data flushed", h("p", { class: "note" }, "The bout is stopped, the torque taken off, the data flushed."), h("div", { class: "actions" }, button, endLine.place)),
     show: () => endLine.tell(line("shutdown", { yes: true })),
+    tell() {
+      button.disabled = !live.inControl;
+    },
   };
 }

@@ -2,6 +2,7 @@
 
 import { fill, h, roving, setAttribute, setText } from "../dom.js";
 import { number, shortUnit } from "../format.js";
+import { aboveGround } from "../kinematics.js";
 import { LegView, VIEWS } from "../legview.js";
 import { actionsOf, chainOf } from "../model.js";
 
@@ -113,8 +114,8 @@ export function legPage({ live }) {
       slowAt = now;
       for (const card of cards) card.tell();
       const point = view.points().at(-1);
-      const ground = live.plant?.ground_z_cm;
-      const height = point && ground !== undefined ? `, ${number(point[2] - ground, 1)} cm above ground` : "";
+      const above = point ? aboveGround(point[2], live.plant) : NaN;
+      const height = Number.isNaN(above) ? "" : `, ${number(above, 1)} cm above ground`;
       setText(foot, point ? `foot ${number(point[0], 1)}, ${number(point[1], 1)}, ${number(point[2], 1)} cm${height}` : "");
     },
   };

@@ -4,13 +4,15 @@ import { fill, h, setAttribute, setText } from "../dom.js";
 import { clock, number } from "../format.js";
 import { Lanes } from "../lanes.js";
 import { chainOf, columnHelp, stripsOf } from "../model.js";
-import { thresholds } from "../rules.js";
+import { Steps, thresholds } from "../rules.js";
 
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../app.js").Page} Page */
 
 const WINDOWS_S = [1, 2, 5, 10, 20, 60, 120, 300, 600];
 const KEPT = "nuc-traces";
+const LEVELS_MS = 1000;
+/** How often thresholds are asked for while they are shown. */
 const TRIGGER_SHARE = 0.25;
 /** Where in the window a trigger stands. */
 
@@ -48,8 +50,8 @@ export function tracesPage({ live, say, line }) {
   let before = NaN;
   /** @type {Map<string, {name: string, text: string, state: string}[]>} */
   let levelsOf = new Map();
-  /** @type {Map<string, number>} */
-  const levelValues = new Map();
+  const steps = new Steps();
+  let ringOfSteps = live.ring;
 
   // --- what stands above ---
 
@@ -223,18 +225,28 @@ export function tracesPage({ live, say, line }) {
 
   // --- thresholds: as they are in force ---
 
+  let asking = false;
+  let askedAt = -Infinity;
   const askLevels = async () => {
     const names = [...new Set([...levelsOf.values()].flat().map((level) => level.name))].filter((level) => Number.isNaN(Number(level)));
-    if (!names.length || !live.open) return;
+    if (!names.length || !live.open || !live.ring.end || asking) return;
+    asking = true;
+    askedAt = performance.now();
+    const { ring } = live;
     try {
       const { values } = await live.ask("get", { names });
-      for (const [level, value] of Object.entries(values)) if (typeof value === "number") levelValues.set(level, value);
+      // What was asked of a model that is no longer there is not this one's.
+      if (ring !== live.ring) return;
+      const at = newest();
+      for (const [level, value] of Object.entries(values)) if (typeof value === "number") steps.heard(level, at, value);
       lanes.spoil();
     } catch {
       // They stay what they were; the frame of the page says that nothing answers.
+    } finally {
+      asking = false;
     }
   };
-  // They may have changed when an edit, or its undoing, took effect: what can be undone is then another number.
+  // They may have changed when an edit, or its undoing, took effect; a script may change them without a word.
   let edits = "";
   live.addEventListener("status", () => {
     const { undo, redo, bout } = live.status ?? {};
@@ -264,8 +276,8 @@ export function tracesPage({ live, say, line }) {
       levels.push({ name: threshold, text: `${op} ${threshold}`, state });
       levelsOf.set(sensor, levels);
     }
-    levelValues.clear();
-    for (const hdso of model.parameters) if (typeof hdso.value === "number") levelValues.set(hdso.name, hdso.value);
+    if (live.ring !== ringOfSteps) steps.clear();
+    ringOfSteps = live.ring;
     void askLevels();
     const kept = layouts()[""];
     const known = kept?.names.filter((column) => live.index.has(column)) ?? [];
@@ -279,8 +291,10 @@ export function tracesPage({ live, say, line }) {
 
   const levels = (/** @type {string} */ sensor) =>
     (levelsOf.get(sensor) ?? []).flatMap(({ name: level, text }) => {
-      const value = levelValues.get(level) ?? Number(level);
-      return Number.isNaN(value) ? [] : [{ value, label: text }];
+      const value = Number(level);
+      const to = end();
+      if (!Number.isNaN(value)) return [{ value, label: text }];
+      return steps.within(level, to - windowS, to).map((step) => ({ ...step, label: text }));
     });
 
   return {
@@ -294,6 +308,9 @@ export function tracesPage({ live, say, line }) {
     show: () => lanes.spoil(),
     frame(now) {
       const [source] = lanes.sources;
+      if (live.ring !== ringOfSteps) steps.clear();
+      ringOfSteps = live.ring;
+      if (performance.now() - askedAt > LEVELS_MS) void askLevels();
       if (source && source.ring !== live.ring) source.ring = live.ring;
       const to = end();
       const start = Number.isNaN(live.start) ? newest() : live.start;
