@@ -170,6 +170,7 @@ class Workbench:
             lambda: Client(bridge.address, name=f"{self.author} (page)", keys=bridge.keys),
             done=bridge.hurry,
             took=self._taken,
+            off=None if self.stop is None else self.stop.off,
         )
 
     def _taken(self) -> None:
@@ -230,7 +231,7 @@ async def _probe(
     while True:
         told = {"ready_ms": None, "why": "there is no daemon here", "path": None}
         if line is not None:
-            told = await asyncio.get_running_loop().run_in_executor(thread, line.probe)
+            told = await _on(thread, line.probe)
         try:
             await send({**told, "unix_s": time()})
         except (WebSocketDisconnect, OSError):
@@ -242,7 +243,16 @@ async def _probe(
 async def _press(line: TorqueOffPath | None, thread: ThreadPoolExecutor, why: str) -> dict[str, Any]:
     if line is None:
         return {"off_failed": "there is no daemon here"}
-    return await asyncio.get_running_loop().run_in_executor(thread, line.off, why)
+    answer = await _on(thread, lambda: line.off(why))
+    return {"off_failed": answer["why"]} if "why" in answer else answer
+
+
+async def _on(thread: ThreadPoolExecutor, what: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Do something on a thread; whatever goes wrong there is told, and the button stays."""
+    try:
+        return await asyncio.get_running_loop().run_in_executor(thread, what)
+    except Exception as error:  # a process without descriptors, say: what fails now may go the next time
+        return {"ready_ms": None, "why": f"{type(error).__name__}: {error}", "path": None}
 
 
 class _Text:

@@ -24,9 +24,10 @@ from msgspec import Struct
 from starlette.websockets import WebSocketDisconnect
 
 from nuc_engine.client import Client, ClientError, Refused
+from nuc_engine.messages.answers import Greeting
 from nuc_engine.messages.checked import check_request
 from nuc_engine.messages.errors import NotAnswered
-from nuc_engine.messages.requests import REQUESTS, Request
+from nuc_engine.messages.requests import REQUESTS, OffRequest, Request
 from nuc_engine.ui.outbox import Message, Outbox
 
 BEAT_S = 3.0
@@ -41,6 +42,10 @@ TOO_SLOW, GONE, BAD = 4008, 4001, 4002
 _KEEP_S = 10.0
 _GREET_S = 0.3
 _LAST_WORDS_S = 1.0
+_GREET_AGAIN_S = 2.0
+_CONTROLLED = ("script", "shutdown")
+"""Besides what changes a value or the mode: a script may, and without the daemon there is no bout of anybody's."""
+
 _HIDDEN = frozenset({"hello", "leave", "subscribe", "unsubscribe"})
 """What the connection itself does; records come without being asked for."""
 
@@ -87,11 +92,18 @@ class TabClient:
     """The tab's client on a thread of its own: requests are done one after the other, as they came.
 
     `done` is called, on any thread, when something was asked for that may have changed the daemon; `took`, on the event
-    loop, when control was taken.
+    loop, when control was taken. `off` takes the torque off on a way of its own, past what is under way here.
     """
 
-    def __init__(self, make: Callable[[], Client], done: Callable[[], None], took: Callable[[], None]) -> None:
-        self._make, self._done, self._took = make, done, took
+    def __init__(
+        self,
+        make: Callable[[], Client],
+        done: Callable[[], None],
+        took: Callable[[], None],
+        off: Callable[[str], dict[str, Any]] | None = None,
+    ) -> None:
+        self._make, self._done, self._took, self._off = make, done, took, off
+        self._took_from: Greeting | None = None
         self._thread = ThreadPoolExecutor(1, "nuc-ui tab")
         self._client: Client | None = None
         self._waiting = 0
@@ -134,6 +146,8 @@ class TabClient:
         if self._waiting >= MOST_WAITING:
             raise Refused("too_fast", f"{MOST_WAITING} requests of this tab wait for their answers", "wait for them")
         request = check_request(kind, params)
+        if isinstance(request, OffRequest) and self._off is not None:
+            return await self._take_off(self._off, request)
         self._waiting += 1
         try:
             return await self._run(lambda: self._ask(request))
@@ -157,6 +171,14 @@ class TabClient:
         self._thread.submit(self._close)
         self._thread.shutdown(wait=False, cancel_futures=False)
 
+    async def _take_off(self, off: Callable[[str], dict[str, Any]], request: OffRequest) -> Any:
+        """Take the torque off, whatever else of this tab waits for its answer."""
+        answer = await asyncio.to_thread(off, request.why)
+        if "off" not in answer:
+            raise Refused("failed", str(answer.get("off_failed", "no answer")), "cut the supply")
+        self._done()
+        return answer["off"]
+
     async def _run(self, what: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, what)
 
@@ -172,14 +194,19 @@ class TabClient:
 
     def _ask(self, request: Request[Any]) -> Any:
         client, method = self._open(), request.method
-        if (type(request).control or method == "script") and self._took_s is None:
-            raise Refused("no_control", "this tab does not have control", "take control first")
+        if type(request).control or method in _CONTROLLED:
+            if self._took_s is not None:
+                # One that was started anew gives control with whatever is asked for first: that is not asking for it.
+                client.greet(_GREET_AGAIN_S)
+            if self._took_s is None or client.greeting is not self._took_from:
+                self._took_s = None
+                raise Refused("no_control", "this tab does not have control", "take control first")
         self._said_s = monotonic()
         if method in ("release_control", "hand_over"):
             self._took_s = None
         answer = client.do(request)
         if method == "take_control":
-            self._took_s = monotonic()
+            self._took_s, self._took_from = monotonic(), client.greeting
         self._done()
         return answer
 

@@ -212,3 +212,30 @@ def test_what_is_no_message_of_a_button_ends_it(page: Page, said: str) -> None:
     page.begin()
     assert code_of(page, "/stop", hello(page), said) == 1000
     assert page.workbench.stops == 0
+
+
+class Crowded:
+    """The way of torque off of a process that has no descriptor left."""
+
+    path = "socket"
+
+    def probe(self) -> dict[str, object]:
+        raise OSError(24, "Too many open files")
+
+    def off(self, why: str) -> dict[str, object]:
+        raise OSError(24, "Too many open files")
+
+
+def test_a_button_outlives_whatever_goes_wrong_with_its_way(start: Start) -> None:
+    page = start(stop=Crowded())
+    page.begin()
+    with page.socket("/stop") as socket:
+        socket.send_text(hello(page))
+        for _ in range(2):
+            told = socket.receive_json()
+            assert (told["ready_ms"], "Too many open files" in told["why"]) == (None, True)
+        for _ in range(2):
+            socket.send_text('{"off": "test"}')
+            while "off_failed" not in (told := socket.receive_json()):
+                pass
+            assert "Too many open files" in told["off_failed"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from nuc_engine.ui.tab import MOST_WAITING, TabClient, error_of, read_message
 from tests.client.fake_daemon import FakeDaemon, Leg, Serving, serving
 
 PATIENCE_S = 30.0
-GATED = [*sorted(name for name, kind in REQUESTS.items() if kind.control), "script"]
+GATED = [*sorted(name for name, kind in REQUESTS.items() if kind.control), "script", "shutdown"]
 
 
 @pytest.fixture
@@ -32,13 +33,17 @@ def served(daemon: FakeDaemon, tmp_path: Path) -> Iterator[Serving]:
 
 @asynccontextmanager
 async def client(
-    tmp_path: Path, done: list[str] | None = None, took: list[str] | None = None
+    tmp_path: Path,
+    done: list[str] | None = None,
+    took: list[str] | None = None,
+    off: Callable[[str], dict[str, Any]] | None = None,
 ) -> AsyncIterator[TabClient]:
     told, taken = done if done is not None else [], took if took is not None else []
     made = TabClient(
         lambda: Client(f"ipc://{tmp_path}/command", name="ann (page)", timeout_s=PATIENCE_S),
         lambda: told.append("done"),
         lambda: taken.append("took"),
+        off,
     )
     try:
         yield made
@@ -186,3 +191,48 @@ def test_a_daemon_that_is_not_there_is_an_answer(tmp_path: Path) -> None:
 def test_what_is_no_message_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no message"):
         read_message(text)
+
+
+def test_torque_off_waits_for_nothing_that_the_tab_does(tmp_path: Path) -> None:
+    said: list[str] = []
+    asked = threading.Event()
+
+    def off(why: str) -> dict[str, Any]:
+        asked.set()
+        said.append(why)
+        return {"off": {"torque": False}}
+
+    async def work() -> None:
+        async with client(tmp_path, off=off) as tab:
+            tab._thread.submit(asked.wait)  # something that does not end before torque off was asked for
+            assert await tab.ask("off", {"why": "smoke"}) == {"torque": False}
+
+    run(work)
+    assert said == ["smoke"]
+
+
+def test_torque_off_that_failed_is_an_error(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with client(tmp_path, off=lambda _: {"off_failed": "no daemon is there any more"}) as tab:
+            with pytest.raises(Refused, match="no daemon is there any more"):
+                await tab.ask("off", {})
+
+    run(work)
+
+
+def test_control_of_a_daemon_that_was_started_anew_is_to_be_taken_again(
+    daemon: FakeDaemon, served: Serving, tmp_path: Path
+) -> None:
+    async def work() -> None:
+        async with client(tmp_path) as tab:
+            await tab.ask("take_control", {})
+            made = tab._client
+            assert made is not None
+            made._talk._greeted = False  # the connection is another one
+            daemon.requests.clear()
+            with pytest.raises(Refused, match="does not have control"):
+                await tab.ask("set", {"changes": [["FT_flux_FTang", 65]]})
+            assert not tab.in_control
+
+    run(work)
+    assert [name for name, _ in daemon.requests if name not in ("hello", "leave")] == []
