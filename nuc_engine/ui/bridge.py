@@ -76,8 +76,9 @@ class DaemonBridge:
         self._gone: dict[str, Any] | None = None
         self._listeners: list[BridgeListener] = []
         self._ended, self._hurried = threading.Event(), threading.Event()
-        self._model_of: tuple[str, int] | None = None
-        self._cores, self._ready = 0, False
+        self._model_of: tuple[str, int, int, int] | None = None
+        self._cores = self._configured = 0
+        self._ready = False
         self._thread = threading.Thread(target=self._watch, name="nuc-ui watch", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pump: asyncio.Task[None] | None = None
@@ -201,6 +202,7 @@ class DaemonBridge:
                 try:
                     status = client.status().data
                     events = list(client.events(since))
+                    self._configured += sum(event.get("name") == "configured" for event in events)
                     self._see_model(client, status)
                 except ClientError as error:
                     if monotonic() - answered_s > GONE_S:
@@ -212,11 +214,14 @@ class DaemonBridge:
                 self._hurried.wait(STATUS_S)
 
     def _see_model(self, client: Client, status: dict[str, Any]) -> None:
-        """Ask for the model where there may be another than before: other records, or another core."""
+        """Ask for the model where there may be another than before: configured again, other records, another core.
+
+        One that was loaded again under its name may have the same columns and other rules.
+        """
         configuration, ready = str(status.get("configuration", "")), bool(status.get("ready"))
         self._cores += ready and not self._ready
         self._ready = ready
-        asked_for = configuration, self.layout if self.every_cycle else self._cores
+        asked_for = configuration, self._configured, self._cores, self.layout if self.every_cycle else 0
         if asked_for == self._model_of:
             return
         model = client.model() if configuration else None

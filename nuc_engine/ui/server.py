@@ -160,7 +160,7 @@ class Workbench:
             if bridge is not None:
                 bridge.part(tab)
             if self.unwatched is not None and client is not None and client.in_control:
-                self.unwatched.gone()
+                self.unwatched.gone(client.name)
 
     def _client(self) -> TabClient | None:
         bridge = self.bridge

@@ -122,6 +122,9 @@ class Ended:
     def __exit__(self, *what: object) -> None:
         pass
 
+    def take_control(self, *, force: bool) -> None:
+        self.noted.append(f"force {force}")
+
     def stop(self) -> None:
         self.noted.append("stop")
 
@@ -134,6 +137,7 @@ class Ended:
         ({"mode": Mode.STOPPED.name, "control": ""}, False, False),
         ({}, False, False),
         ({"mode": Mode.RUNNING.name, "control": ""}, True, False),
+        ({"mode": Mode.RUNNING.name, "control": "ann"}, False, True),  # it is gone, and still taken to be there
     ],
 )
 def test_a_bout_is_ended_only_where_nobody_has_control(status: dict[str, Any], again: bool, stopped: bool) -> None:
@@ -141,11 +145,11 @@ def test_a_bout_is_ended_only_where_nobody_has_control(status: dict[str, Any], a
 
     async def work() -> None:
         unwatched = UnwatchedStop(0.05, lambda: Ended(noted), lambda: status)  # pyright: ignore[reportArgumentType]
-        unwatched.gone()
+        unwatched.gone("ann")
         if again:
             unwatched.taken()
         await asyncio.sleep(0.3)
         unwatched.taken()
 
     asyncio.run(work())
-    assert noted == (["stop"] if stopped else [])
+    assert noted == [*(["force True"] if stopped and status["control"] else []), *(["stop"] if stopped else [])]
