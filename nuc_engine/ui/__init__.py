@@ -4,6 +4,7 @@ access        who may speak to the page's server: one-time tokens, sessions, Hos
 answers       bodies of HTTP requests within bounds, and answers in JSON
 bouts         data directories below one folder, over HTTP
 bridge        one daemon, watched for all tabs: cycles, status, events
+connections   bounds on who only holds connections open
 cycles        every record of a daemon on this machine, over its deaths
 jobs          what takes long, one at a time: child processes of `nuc`
 launch        the server of one `nuc ui`: port, redirect file, browser, emulated daemon

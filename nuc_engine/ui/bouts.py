@@ -170,6 +170,9 @@ class BoutPages:
                 told = await self._readers.ask("pictures", reading.seen, folder)
                 self._outcomes[number] = (_stamp(folder), msgspec.json.decode(told)["outcomes"])
                 return Response(told, media_type="application/json")
+            case "GET", "switches":
+                told = await self._readers.ask("look", reading.switches, folder)
+                return Response(told, media_type="application/json")
             case "GET", "thumbnail.png":
                 return await self._picture(number, folder, "", reading.thumbnail, folder)
             case "GET", "figures":

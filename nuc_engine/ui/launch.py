@@ -27,11 +27,11 @@ from nuc_engine.client import Client, ClientError, Keys
 from nuc_engine.ui.access import TOKEN_S, PageAccess
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.bridge import DaemonBridge
+from nuc_engine.ui.connections import MOST_CONNECTIONS, BoundedProtocol
 from nuc_engine.ui.server import Workbench
 from nuc_engine.ui.stop import TorqueOffPath
 from nuc_engine.ui.unwatched import UnwatchedStop
 
-MOST_CONNECTIONS = 256
 _HOST = "127.0.0.1"
 _END_S = 12.0
 _LISTENS = re.compile(r"nuc serve: listens at (ipc://\S+)")
@@ -109,7 +109,7 @@ def _config(workbench: Workbench) -> uvicorn.Config:
     logging.getLogger("uvicorn.error").addFilter(_worth_telling)
     return uvicorn.Config(
         workbench.app(),
-        http="h11",
+        http=BoundedProtocol,
         ws="websockets-sansio",
         ws_max_size=65_536,
         ws_per_message_deflate=False,

@@ -26,7 +26,7 @@ from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.log_columns import OLD_JOINTLIST
 from nuc_engine.analysis.series import Series, hold, interpolate
 from nuc_engine.analysis.stepstats import bout_stats
-from nuc_engine.analysis.tracks import FloatArray
+from nuc_engine.analysis.tracks import FloatArray, IntArray
 from nuc_engine.analysis.windows import windows_of_bout
 from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from nuc_engine.recording.files import DATA_LOGS, EVENT_LOG, MANIFEST_FILE, NOTES_FILE, PLANT_LOG
@@ -108,6 +108,28 @@ def records(folder: Path, begin_s: float, end_s: float, most: int, log: str) -> 
     if len(table) > most:
         kind, table = "minmax", least_and_largest(table, most)
     return kind, HEAD.pack(0, len(table), 0.0) + np.ascontiguousarray(table, dtype="<f8").tobytes()
+
+
+def switches(folder: Path) -> bytes:
+    """Return every change of each joint's action as JSON: column to [time in s, state's id, or null where it has none].
+
+    The first is what the log begins with. All of them are there, however long the bout is.
+    """
+    states = _loaded(folder).states
+    return msgspec.json.encode(
+        {
+            name: [[float(states.t_s[k]), None if np.isnan(values[k]) else int(values[k])] for k in changes(values)]
+            for name, values in zip(states.columns, states.values.T, strict=True)
+            if name.endswith(".state")
+        }
+    )
+
+
+def changes(values: FloatArray) -> IntArray:
+    """Return where values are others than before, the first included; no value after no value is no change."""
+    before, after = values[:-1], values[1:]
+    differs = (before != after) & ~(np.isnan(before) & np.isnan(after))
+    return np.flatnonzero(np.concatenate([np.ones(min(1, len(values)), bool), differs]))
 
 
 def seen(folder: Path) -> bytes:

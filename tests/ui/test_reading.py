@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -155,3 +156,22 @@ def test_logs_beyond_all_bounds_are_not_read(folder: Path, monkeypatch: pytest.M
     good, why = reading.guarded(reading.records, folder, 0.0, 1.0, 100, "")
     assert not good
     assert "nuc stats" in why
+
+
+def test_every_switch_of_the_log_is_told_and_no_other(folder: Path) -> None:
+    states = load_bout(folder).states
+    told = json.loads(reading.switches(folder))
+    assert sorted(told) == sorted(name for name in states.columns if name.endswith(".state"))
+    assert any(len(each) > 3 for each in told.values())
+    for name, each in told.items():
+        held = list[float]()
+        for time_s, value in zip(states.t_s, states.values[:, states.columns.index(name)], strict=True):
+            held.append(next(code for at_s, code in reversed(each) if at_s <= time_s))
+            assert held[-1] == value
+        assert len(each) == 1 + sum(a != b for a, b in pairwise(held))
+
+
+def test_no_action_is_an_action_of_its_own() -> None:
+    values = np.array([np.nan, np.nan, 3, 3, 5, np.nan, np.nan])
+    assert reading.changes(values).tolist() == [0, 2, 4, 5]
+    assert reading.changes(values[:0]).tolist() == []

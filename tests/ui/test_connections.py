@@ -1,0 +1,112 @@
+"""Who only holds connections open is put out; who asks, or waits on a WebSocket, is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from nuc_engine.ui import connections
+from nuc_engine.ui.connections import FIRST_REQUEST_S, BoundedProtocol
+
+UPGRADE = (
+    b"GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+
+
+class Transport:
+    """One end of a connection."""
+
+    def __init__(self) -> None:
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+class Timers:
+    """A loop on which time passes when it is told to."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.due: list[tuple[float, Callable[[], object]]] = []
+
+    def call_later(self, delay_s: float, what: Callable[[], object], *_: object) -> Any:
+        entry = (delay_s, what)
+        self.due.append(entry)
+        return type("Handle", (), {"cancel": lambda _: self.due.remove(entry)})()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+    def let_pass(self) -> None:
+        for delay_s, what in list(self.due):
+            assert delay_s == FIRST_REQUEST_S
+            what()
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Never answers."""
+    await asyncio.Event().wait()
+
+
+def with_one(what: Callable[[BoundedProtocol, Transport, Timers], None], others: int = 0) -> None:
+    """Open a connection beside so many others."""
+
+    async def work() -> None:
+        config = uvicorn.Config(app, http=BoundedProtocol, ws="websockets-sansio", log_config=None, lifespan="off")
+        config.load()
+        timers, state, transport = Timers(asyncio.get_running_loop()), ServerState(), Transport()
+        state.connections.update(object() for _ in range(others))  # pyright: ignore[reportArgumentType]
+        protocol = BoundedProtocol(config, state, {}, timers)  # pyright: ignore[reportArgumentType]
+        protocol.connection_made(transport)  # pyright: ignore[reportArgumentType]
+        what(protocol, transport, timers)
+        for task in state.tasks:
+            task.cancel()
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127"])
+def test_who_asks_nothing_in_time_is_put_out(said: bytes) -> None:
+    def what(protocol: BoundedProtocol, transport: Transport, timers: Timers) -> None:
+        if said:
+            protocol.data_received(said)
+        timers.let_pass()
+        assert transport.aborted
+
+    with_one(what)
+
+
+def test_who_asks_is_not() -> None:
+    def what(protocol: BoundedProtocol, transport: Transport, timers: Timers) -> None:
+        protocol.data_received(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        timers.let_pass()
+        assert not transport.aborted
+
+    with_one(what)
+
+
+def test_a_websocket_is_left_to_those_who_see_to_it() -> None:
+    def what(protocol: BoundedProtocol, transport: Transport, timers: Timers) -> None:
+        protocol.data_received(UPGRADE)
+        assert timers.due == []
+
+    with_one(what)
+
+
+def test_one_connection_too_many_is_closed_unheard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
+    with_one(lambda _, transport, __: [transport.aborted] == [False] or pytest.fail("there was room"), 2)
+    with_one(lambda _, transport, __: [transport.aborted] == [True] or pytest.fail("there was none"), 3)
