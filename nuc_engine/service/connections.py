@@ -39,17 +39,20 @@ class Connections:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most = MOST if soft == resource.RLIM_INFINITY else min(MOST, soft // 2)
         self._open: dict[Key, _Connection] = {}
+        self._of: Counter[str] = Counter()
         self.closed = self.turned_away = 0
 
     def accepted(self, key: Key) -> None:
         """Take a new connection in; end one if that is one too many."""
-        self._open[key] = _Connection(_peer(key[1]))
+        self._drop(key)
+        self._open[key] = connection = _Connection(_peer(key[1]))
+        self._of[connection.peer] += 1
         if len(self._open) <= self._most:
             return
-        (most, _), *_rest = Counter(each.peer for each in self._open.values()).most_common(1)
-        theirs = [key for key, each in self._open.items() if each.peer == most]
-        silent = [key for key in theirs if not self._open[key].greeted]
-        self._end(silent[0] if silent else theirs[-1])
+        most = max(self._of, key=self._of.__getitem__)
+        theirs = ((key, each) for key, each in self._open.items() if each.peer == most)
+        silent = next((key for key, each in theirs if not each.greeted), None)
+        self._end(silent or next(key for key, each in reversed(self._open.items()) if each.peer == most))
 
     def greeted(self, key: Key) -> None:
         """Note that a client has said what it is, and was let in."""
@@ -58,7 +61,7 @@ class Connections:
 
     def ended(self, key: Key) -> None:
         """Note that a connection has ended, whatever ended it."""
-        self._open.pop(key, None)
+        self._drop(key)
         self.closed += 1
 
     def subscribed(self, key: Key, change: int) -> None:
@@ -69,10 +72,17 @@ class Connections:
             if connection.subscriptions > MOST_SUBSCRIPTIONS:
                 self._end(key)
 
+    def _drop(self, key: Key) -> None:
+        connection = self._open.pop(key, None)
+        if connection is not None:
+            self._of[connection.peer] -= 1
+            if not self._of[connection.peer]:
+                del self._of[connection.peer]
+
     def _end(self, key: Key) -> None:
         # Should its end not have been told yet, the number is that of a connection or a file by now. A file cannot be
         # shut down, and a connection is made again.
-        self._open.pop(key, None)
+        self._drop(key)
         self.turned_away += 1
         try:
             end = socket.socket(fileno=key[1])

@@ -160,6 +160,8 @@ class Service:
         if hub.core.overtaken != self._overtaken:
             self._overtaken = hub.core.overtaken
             hub.reload_values()
+        # Who is one too many goes before more is asked.
+        self.sockets.step(ready)
         self._see_to_keys()
         self._take_messages(ready)
         if hub.core.answers_soon:
@@ -167,7 +169,6 @@ class Service:
         now_ns = self._now_ns()
         hub.reads.step(hub.bout, now_ns - self._words[Word.BOUT_START], self._look)
         hub.waiting.look()
-        self.sockets.step(ready)
         now_ns = self._now_ns()
         if hub.mirror is not None and hub.recipes.next_ns() <= now_ns:
             self._publish(now_ns)
