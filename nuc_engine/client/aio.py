@@ -23,6 +23,7 @@ from nuc_engine.client.sockets import (
     telemetry_address,
 )
 from nuc_engine.messages.answers import Greeting, Sample, SubscribeAnswer
+from nuc_engine.messages.errors import NotAnswered
 from nuc_engine.messages.limits import Ref, RoleName
 from nuc_engine.messages.requests import Request, SubscribeRequest
 
@@ -124,7 +125,10 @@ class AsyncClient(Methods):
 
     async def _perform(self, effect: IoAction) -> WaitResult | None:
         if isinstance(effect, Send):
-            await self._socket.send(effect.payload, zmq.DONTWAIT)
+            try:
+                await self._socket.send(effect.payload, zmq.DONTWAIT)
+            except zmq.Again:  # it went away since there was room
+                raise NotAnswered(f"the daemon at {self._address} went away") from None
             return None
         wanted = zmq.POLLOUT if effect.room else zmq.POLLIN
         poller = zmq.asyncio.Poller()

@@ -133,7 +133,10 @@ class Client(Methods):
 
     def _perform(self, effect: IoAction) -> WaitResult | None:
         if isinstance(effect, Send):
-            self._socket.send(effect.payload, zmq.DONTWAIT)
+            try:
+                self._socket.send(effect.payload, zmq.DONTWAIT)
+            except zmq.Again:  # it went away since there was room
+                raise NotAnswered(f"the daemon at {self._address} went away") from None
             return None
         if effect.room and self._idle():
             return _ROOM

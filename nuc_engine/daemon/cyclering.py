@@ -88,6 +88,11 @@ class CycleRing:
         self._words[_FIRST] = self._words[_WRITTEN]
         self._words[_LAYOUT] += 1
 
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._words.release()
+        self._bytes.release()
+
     def put(self, values: Values) -> None:
         """Add a record: what the columns are called, in their order."""
         words, number = self._words, self._words[_WRITTEN]
@@ -129,13 +134,13 @@ _OF_A_MOTOR = (
 _OF_A_MUSCLE = (("activation", "1"), ("force", "units of muscle output"), ("length", "rest lengths"))
 
 
-def make_file(folder: Path) -> int:
-    """Return the descriptor of a new file of cycles in a folder, or in memory elsewhere with a link to it there.
+def make_file(folder: Path, name: str = CYCLES) -> int:
+    """Return the descriptor of a new file of records in a folder, or in memory elsewhere with a link to it there.
 
     Pages of a file on a disk may not be written to while the kernel writes them back. All of it is taken at once: in a
     full file system the core would be killed. Raises RunDirError.
     """
-    path = folder / CYCLES
+    path = folder / name
     try:
         if in_memory(folder):
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC)

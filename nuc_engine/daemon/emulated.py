@@ -22,11 +22,14 @@ def line_url(url: str, pty: Path) -> str:
     return f"{family.name}://{pty}?{options}" if options else f"{family.name}://{pty}"
 
 
-def emulator_args(url: str, configuration: str, pty: Path, seed: int, bus: str = "") -> list[str]:
+def emulator_args(
+    url: str, configuration: str, pty: Path, seed: int, bus: str = "", live: Path | None = None
+) -> list[str]:
     """Return the arguments of `nuc` that run the leg, or only the servos of it that name `bus`.
 
-    Those of one of several buses are servos without a leg: processes share no physics. Raises BusUrlError without a
-    configuration, and for a family or an option that there is not.
+    `live` is a file in memory for what really happens to the leg. Those of one of several buses are servos without a
+    leg: processes share no physics. Raises BusUrlError without a configuration, and for a family or an option that
+    there is not.
     """
     family, given = _read(url)
     if not configuration:
@@ -36,6 +39,8 @@ def emulator_args(url: str, configuration: str, pty: Path, seed: int, bus: str =
         words += ["--family", family.name]
     if bus:
         words += ["--bus", bus, "--plant", "loopback"]
+    elif live is not None:
+        words += ["--live", str(live)]
     for name, value in given.items():
         words += ["--option", option_text({name: value})]
     return words

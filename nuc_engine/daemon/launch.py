@@ -45,6 +45,7 @@ class ServeOptions:
     gravity_compensation: float = 0.0
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     priority: int = 50
+    line_workers: bool = True
     cpu: int | None = None
     spin_us: int = 0
     stall_limit_ms: int | None = None

@@ -27,7 +27,7 @@ COMMAND, TELEMETRY, OFF = "command", "telemetry", "off"
 PROBE = "probe"
 """Name of the socket in a folder where it is asked whether torque off would be heard."""
 
-CYCLES = "cycles"
+CYCLES, PLANT = "cycles", "plant"
 """Name of the file in a folder in which every cycle can be read, or of a link to it."""
 
 LONGEST = 107
@@ -184,13 +184,13 @@ def _lock(folder: Path) -> RunDir | None:
 def _clear(folder: int) -> None:
     """Remove what a daemon has in a folder that is held open, so that no other can have its place.
 
-    Sockets, names of pseudo-terminals, and the file of cycles, which a link may lead to.
+    Sockets, names of pseudo-terminals, and the files of records, which a link may lead to.
     """
     for name in os.listdir(folder):
         kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-        if name == CYCLES and stat.S_ISLNK(kind):
+        if name in (CYCLES, PLANT) and stat.S_ISLNK(kind):
             with suppress(FileNotFoundError):
                 os.unlink(os.readlink(name, dir_fd=folder))
-        if name == CYCLES or stat.S_ISSOCK(kind) or stat.S_ISLNK(kind):
+        if name in (CYCLES, PLANT) or stat.S_ISSOCK(kind) or stat.S_ISLNK(kind):
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)

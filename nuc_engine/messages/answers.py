@@ -68,7 +68,8 @@ class Status(Answer):
 
     `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it
     (`latch_reason` is "off"). `refusals` say which servos cannot be driven as they were given, and why; `bus_counts`
-    is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`.
+    is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`. `edits` counts those that
+    took effect, undoing too. `unix_time_s` is the daemon's clock, which stamps telemetry and events too; 0: not told.
     """
 
     mode: str
@@ -98,8 +99,10 @@ class Status(Answer):
     recording: str = ""
     undo: int = 0
     redo: int = 0
+    edits: int = 0
     privileges_missing: tuple[str, ...] = ()
     tasks: Tasks = {}
+    unix_time_s: float = 0.0
 
     @property
     def data(self) -> Data:
@@ -146,11 +149,12 @@ class ArmAnswer(Answer):
 
 
 class OffAnswer(Answer):
-    """Whether the torque is off, and the motors that have not confirmed it."""
+    """Whether the torque is off, how long after the request each motor confirmed it, and those that have not."""
 
     mode: str
     torque: bool
     unconfirmed: tuple[str, ...]
+    confirmed_ms: dict[str, float] = {}
 
 
 class Reading(Answer):
@@ -180,7 +184,8 @@ class Acknowledgement(Answer, omit_defaults=True):
     """What became of an edit. `pending` is a request number while it waits for its time, 0 once it is in effect.
 
     `cycle` and `time_s` are when it took effect. `replaced` is what a later entry of the same time wrote again. A
-    script of several times is as many requests; what of it is not yet due is in `requests`.
+    script of several times is as many requests; what of it is not yet due is in `requests`. `back` is the request that
+    puts back what was set for a while only; withdrawn (`forget`), the values stay.
     """
 
     cycle: int
@@ -191,12 +196,133 @@ class Acknowledgement(Answer, omit_defaults=True):
     requests: tuple[int, ...] = ()
     replaced: tuple[Written, ...] = ()
     request: int = 0
+    back: int = 0
     answers: tuple[Data, ...] = ()
 
     @property
     def refused(self) -> tuple[str, ...]:
         """What was not written, and why, as sentences."""
         return tuple(f"{item['name']}: {item['reason']}" for item in self.not_written)
+
+
+class ScriptAnswer(Answer):
+    """An hdsoscript that lies beside the daemon."""
+
+    name: str
+    description: str
+    duration_s: float | None
+    problem: str = ""
+
+
+class ScriptTextAnswer(Answer):
+    """An hdsoscript as it is written."""
+
+    name: str
+    text: str
+
+
+class FoundProblem(TypedDict):
+    """What is wrong with a document: on which line of which file, what was expected instead, what to do about it."""
+
+    severity: str
+    file: str
+    line: int
+    what: str
+    expected: str
+    hint: str
+
+
+class ChangedValue(TypedDict):
+    """One part of an edit. `what` is `write` of an HDSO, or `mode`, `target`, `rate`, `tweak` of a joint."""
+
+    what: str
+    name: str
+    before: Value
+    after: Value
+
+
+class HistoryEdit(TypedDict):
+    """An edit that took effect; `time_s` is null outside of the bout under way.
+
+    Of one with many changes the first are told, and how many are `left_out`.
+    """
+
+    request: int
+    author: str
+    time_s: float | None
+    cycle: int
+    changes: list[ChangedValue]
+    left_out: int
+
+
+class HistoryAnswer(Answer):
+    """Edits that can be undone, and those that can be made again: the newest first, in the order of their turn."""
+
+    done: tuple[HistoryEdit, ...]
+    undone: tuple[HistoryEdit, ...]
+
+
+class KeptAnswer(Answer):
+    """Values that were kept under a name, and the HDSOs that have others now."""
+
+    name: str
+    author: str
+    unix_time_s: float
+    differing: tuple[str, ...]
+
+
+class RuleComparison(TypedDict):
+    """One comparison of a rule; `op` and `right` are empty where an operand stands alone.
+
+    `distance` is how far the left one is from where the comparison turns, positive while it is true.
+    """
+
+    left: str
+    op: str
+    right: str
+    left_value: Value
+    right_value: Value
+    true: bool | None
+    distance: float | None
+
+
+class RuleAnswer(Answer):
+    """The entry rule of an action, taken apart, with the values of one cycle; `inside`: the joint does that now."""
+
+    joint: str
+    action: str
+    inside: bool
+    rule: str
+    text: str
+    true: bool | None
+    comparisons: tuple[RuleComparison, ...]
+
+
+class StoredBout(Answer):
+    """A bout's data directory. `state` is its manifest's: running, complete, interrupted, fault or torn."""
+
+    name: str
+    configuration: str
+    script: str
+    started: str
+    duration_s: float | None
+    state: str
+    labels: dict[str, str]
+    problem: str
+
+
+class StoredFile(Answer):
+    """A file of a bout's data directory; `name` is its path in there, `size` is in bytes."""
+
+    name: str
+    size: int
+
+
+class FilePart(Answer):
+    """A piece of a file, and how many bytes the file has in all now."""
+
+    data: bytes
+    size: int
 
 
 class Pending(TypedDict):

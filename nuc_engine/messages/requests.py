@@ -25,8 +25,12 @@ from nuc_engine.messages.answers import (
     ControlAnswer,
     Documents,
     Event,
+    FilePart,
     ForgottenAnswer,
+    FoundProblem,
     Greeting,
+    HistoryAnswer,
+    KeptAnswer,
     LabelsAnswer,
     Log,
     MarkAnswer,
@@ -41,11 +45,16 @@ from nuc_engine.messages.answers import (
     Reading,
     RecordedAnswer,
     RecordingAnswer,
+    RuleAnswer,
     SavedAnswer,
+    ScriptAnswer,
+    ScriptTextAnswer,
     ShutdownAnswer,
     Started,
     Status,
     StoppedAnswer,
+    StoredBout,
+    StoredFile,
     StreamAnswer,
     SubscribeAnswer,
     Tasks,
@@ -71,7 +80,7 @@ from nuc_engine.messages.limits import (
 
 T = TypeVar("T")
 
-_SLOW_S = 20.0
+SLOW_S = 20.0
 """Documents are checked whole and a new core is started: that takes seconds on a small machine."""
 
 _EDIT_S = 6.0
@@ -122,6 +131,8 @@ class TasksRequest(Request[Tasks]):
 class ConfigurationsRequest(Request[tuple[ConfigurationAnswer, ...]]):
     """Ask which configurations can be chosen."""
 
+    at_least_s: ClassVar[float] = SLOW_S
+
 
 class ConfigureRequest(_Change[ConfiguredAnswer]):
     """Choose a configuration, or send one: `documents` are texts by file name (joints.xml, ...).
@@ -129,7 +140,7 @@ class ConfigureRequest(_Change[ConfiguredAnswer]):
     Answered once a core runs the model.
     """
 
-    at_least_s: ClassVar[float] = _SLOW_S
+    at_least_s: ClassVar[float] = SLOW_S
     as_sent: ClassVar[frozenset[str]] = frozenset({"documents"})
 
     name: Text
@@ -137,7 +148,35 @@ class ConfigureRequest(_Change[ConfiguredAnswer]):
 
 
 class DocumentsRequest(Request[Documents]):
-    """Ask for the XML texts of the configuration in force."""
+    """Ask for the XML texts of the configuration in force, or of one that can be chosen."""
+
+    at_least_s: ClassVar[float] = SLOW_S
+
+    name: Text | None = None
+
+
+class StoreConfigurationRequest(_Change[SavedAnswer]):
+    """Write documents as a configuration that can be chosen; what could not be loaded is refused."""
+
+    at_least_s: ClassVar[float] = SLOW_S
+    as_sent: ClassVar[frozenset[str]] = frozenset({"documents"})
+
+    name: Text
+    documents: Texts
+    overwrite: bool = False
+
+
+class ValidateRequest(Request[tuple[FoundProblem, ...]]):
+    """Ask what is wrong with a configuration (`documents`), or with an hdsoscript (`text`) for it, without loading it.
+
+    An hdsoscript without documents is held against the model in force.
+    """
+
+    at_least_s: ClassVar[float] = SLOW_S
+    as_sent: ClassVar[frozenset[str]] = frozenset({"text", "documents"})
+
+    text: Document | None = None
+    documents: Texts | None = None
 
 
 class ModelRequest(Request[Model]):
@@ -200,12 +239,18 @@ class GetRequest(Request[Reading]):
 
 
 class SetRequest(_Change[Acknowledgement]):
-    """Write values; they take effect together, at once or at engine time `time_s`."""
+    """Write values; they take effect together, at once or at engine time `time_s`.
+
+    With `back_after_s`, in a bout, they are what they were before once so much engine time has gone by, or the bout has
+    ended. With `merge`, the number of one's last edit that took effect, both are undone as one.
+    """
 
     as_sent: ClassVar[frozenset[str]] = frozenset({"changes"})
 
     changes: Changes
     time_s: Time | None = None
+    back_after_s: Time | None = None
+    merge: Count = 0
 
 
 class ScriptRequest(Request[Acknowledgement]):
@@ -220,6 +265,31 @@ class ScriptRequest(Request[Acknowledgement]):
 
     text: Document
     offset: Literal["start", "now"] = "start"
+
+
+class ScriptsRequest(Request[tuple[ScriptAnswer, ...]]):
+    """Ask which hdsoscripts lie beside the daemon."""
+
+    at_least_s: ClassVar[float] = SLOW_S
+
+
+class ScriptTextRequest(Request[ScriptTextAnswer]):
+    """Ask for the text of one of them."""
+
+    at_least_s: ClassVar[float] = SLOW_S
+
+    name: Text
+
+
+class StoreScriptRequest(_Change[SavedAnswer]):
+    """Write an hdsoscript beside the daemon, as it is; one that the model in force could not carry out is refused."""
+
+    at_least_s: ClassVar[float] = 10.0
+    as_sent: ClassVar[frozenset[str]] = frozenset({"text"})
+
+    name: Text
+    text: Document
+    overwrite: bool = False
 
 
 class PendingRequest(Request[tuple[Pending, ...]]):
@@ -238,6 +308,32 @@ class UndoRequest(_Change[Acknowledgement]):
 
 class RedoRequest(_Change[Acknowledgement]):
     """Make the edit again that was undone last."""
+
+
+class HistoryRequest(Request[HistoryAnswer]):
+    """Ask which edits can be undone and made again, and whose they are."""
+
+
+class KeepValuesRequest(_Change[KeptAnswer]):
+    """Keep all values in force under a name, until another configuration is put in force or the service dies."""
+
+    name: Text
+
+
+class KeptValuesRequest(Request[tuple[KeptAnswer, ...]]):
+    """Ask under which names values are kept."""
+
+
+class RecallValuesRequest(_Change[Acknowledgement]):
+    """Write the values that were kept under a name, together, as one edit; those that are the same are left alone."""
+
+    name: Text
+
+
+class RulesRequest(Request[tuple[RuleAnswer, ...]]):
+    """Ask for every entry rule, or those of one joint, taken apart: which comparisons are true, and how nearly."""
+
+    joint: OneRef | None = None
 
 
 class JointModeRequest(_Change[Acknowledgement]):
@@ -330,6 +426,30 @@ class LabelsRequest(_Change[LabelsAnswer]):
     labels: Texts
 
 
+class BoutsRequest(Request[tuple[StoredBout, ...]]):
+    """Ask which bouts lie in the daemon's data folder, newest first."""
+
+    at_least_s: ClassVar[float] = SLOW_S
+
+
+class BoutFilesRequest(Request[tuple[StoredFile, ...]]):
+    """Ask for the files of a bout's data directory."""
+
+    at_least_s: ClassVar[float] = SLOW_S
+
+    bout: Text
+
+
+class FetchRequest(Request[FilePart]):
+    """Ask for a piece of a file of a bout's data directory: at most 512 KiB from `offset` on."""
+
+    at_least_s: ClassVar[float] = SLOW_S
+
+    bout: Text
+    file: Text
+    offset: Count = 0
+
+
 class SubscribeRequest(Request[SubscribeAnswer]):
     """Ask for a stream of values; `Client.subscribe` also opens it."""
 
@@ -380,10 +500,15 @@ class ShutdownRequest(Request[ShutdownAnswer]):
     at_least_s: ClassVar[float] = 5.0
 
 
-def set_values(changes: Sequence[tuple[Ref, Value]] | Mapping[str, Any], time_s: float | None = None) -> SetRequest:
-    """Write values; they take effect together, at once or at engine time `time_s`."""
+def set_values(
+    changes: Sequence[tuple[Ref, Value]] | Mapping[str, Any],
+    time_s: float | None = None,
+    back_after_s: float | None = None,
+    merge: int = 0,
+) -> SetRequest:
+    """Write values; they take effect together, at once or at engine time `time_s`; see `SetRequest`."""
     pairs: Any = changes.items() if isinstance(changes, Mapping) else changes
-    return SetRequest([*pairs], time_s)
+    return SetRequest([*pairs], time_s, back_after_s, merge)
 
 
 def pose_named(name: str, rate_deg_s: float | None = None) -> PoseRequest:

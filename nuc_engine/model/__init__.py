@@ -1,6 +1,7 @@
 """A configuration as numbers: plan, store, changes of values, geometry, and where configurations are found.
 
 changes          what a script means to the executive, checked and coded before anything of it takes effect
+comparisons      an entry rule taken apart: its comparisons, and what each of them is now
 decimals         numbers as people read them
 extensions       what users add to the engine: functions, activations, sensor filters and tasks, by entry points
 kinematics       where joints and foot of a leg are, from its angles

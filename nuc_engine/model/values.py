@@ -36,7 +36,7 @@ def same_value(hdso: HdsoPlan, a: Values | None, b: Values | None) -> bool:
     if a is None or b is None:
         return a is b
     if hdso.kind == "boolstring":
-        return parse_tokens(rule_tokens(hdso, a)) == parse_tokens(rule_tokens(hdso, b))
+        return a == b or parse_tokens(rule_tokens(hdso, a)) == parse_tokens(rule_tokens(hdso, b))
     if hdso.datatype == "float":
         return [struct.pack("f", value) for value in a] == [struct.pack("f", value) for value in b]
     return a == b

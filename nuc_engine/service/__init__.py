@@ -19,10 +19,12 @@
     method              what a handler is called with
     methods             from the bytes of a request to its handler and its answer
     methods_bout        run, stop, arm, off, configure, status, clients
-    methods_edits       undo, redo, saving what is in force, recording
+    methods_edits       undo, redo, their history, kept values, saving what is in force, recording
     methods_joints      modes of joints, tweak torques, poses
     methods_log         logging on command
     methods_notes       labels, notes, marks
+    methods_rules       entry rules taken apart
+    methods_stored      what lies on the disk: scripts, configurations, bouts
     methods_streams     subscriptions to streams
     methods_values      get, set, scripts and what waits for its time
     mirror              named values of the last cycle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
@@ -21,9 +21,10 @@ from nuc_engine.plants.gravity import read_plant, with_gravity
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, spec_file
 from sccils_schemas.documents import HdsoList, JointList
 from sccils_schemas.model import JOINTS_FILE, MODEL_FILES, Model, check_model
+from sccils_schemas.names import shorten
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
-from sccils_schemas.xmlread import read_file
+from sccils_schemas.xmlread import MAX_BYTES, read_file
 
 _MAX_REASONS = 20
 
@@ -77,28 +78,63 @@ def make_configuration(
     plant.toml, extensions.toml and the torque tables of its motors may come with them; what else does is refused where
     it is `strict`, else left out. Raises Refused with every reason.
     """
+    problems = Problems()
+    model = _read_model(name, files, problems)
+    if model is None:
+        raise Refused("refused", _reasons(problems))
+    found = _configuration_of(model, files, families, gravity, strict=strict)
+    return replace(found, warnings=(*map(str, problems.warnings), *found.warnings))
+
+
+def _configuration_of(
+    model: Model, files: Mapping[str, bytes], families: Mapping[str, str] | None, gravity: float, *, strict: bool
+) -> Configuration:
+    known = {*MODEL_FILES, PLANT_SPEC_FILE, EXTENSIONS_FILE, *companion_files(model)}
+    if strict and (extra := sorted(set(files) - known)):
+        _refuse_files(model.name, f"has {', '.join(extra)} too")
+    files = {file: data for file, data in files.items() if file in known}
+    plan = _plan(model, files, families, gravity)
+    return Configuration(model.name, model, plan, files, tuple(dead.text for dead in find_dead_rules(plan)))
+
+
+def _read_model(name: str, files: Mapping[str, bytes], problems: Problems) -> Model | None:
+    """Return the model of three documents, None with errors. Raises Refused where one is missing."""
     if missing := [file for file in MODEL_FILES if file not in files]:
         _refuse_files(name, f"lacks {', '.join(missing)}")
-    problems = Problems()
     joints, parameters, sensors = (
         read_document(files[file], f"{name}/{file}", problems, "jointlist" if file == JOINTS_FILE else "hdsolist")
         for file in MODEL_FILES
     )
     if not (isinstance(joints, JointList) and isinstance(parameters, HdsoList) and isinstance(sensors, HdsoList)):
-        raise Refused("refused", _reasons(problems))
+        return None
     problems.extend(check_model(joints, parameters, sensors, name))
     if not problems.ok:
-        raise Refused("refused", _reasons(problems))
+        return None
     sums = tuple((file, hashlib.sha256(files[file]).hexdigest()) for file in MODEL_FILES)
-    model = Model(name, joints, parameters, sensors, None, sums)
-    known = {*MODEL_FILES, PLANT_SPEC_FILE, EXTENSIONS_FILE, *companion_files(model)}
-    if strict and (extra := sorted(set(files) - known)):
-        _refuse_files(name, f"has {', '.join(extra)} too")
-    files = {file: data for file, data in files.items() if file in known}
-    plan = _plan(model, files, families, gravity)
-    warnings = [str(problem) for problem in problems.warnings]
-    warnings += [dead.text for dead in find_dead_rules(plan)]
-    return Configuration(name, model, plan, dict(files), tuple(warnings))
+    return Model(name, joints, parameters, sensors, None, sums)
+
+
+def check_documents(
+    name: str, files: Mapping[str, bytes], problems: Problems, families: Mapping[str, str] | None = None
+) -> Model | None:
+    """Note all that is wrong with a configuration, and what is odd; return its model, None with errors."""
+    try:
+        model = _read_model(name, files, problems)
+        if model is not None:
+            for warning in _configuration_of(model, files, families, 0.0, strict=True).warnings:
+                problems.warning(f"{name}/{JOINTS_FILE}", 0, warning)
+    except Refused as error:
+        problems.error(name, 0, error.text, hint=error.hint)
+        return None
+    return model
+
+
+def bytes_of(documents: Mapping[str, str]) -> dict[str, bytes]:
+    """Return documents that were sent as bytes. Raises Refused for one that is too large."""
+    files = {file: content.encode("utf-8", "replace") for file, content in documents.items()}
+    if large := [file for file, data in files.items() if len(data) > MAX_BYTES]:
+        raise Refused("bad_request", f"{shorten(large[0])} is larger than {MAX_BYTES} bytes")
+    return files
 
 
 def _refuse_files(name: str, wrong: str) -> NoReturn:

@@ -87,6 +87,7 @@ class Edit:
     ack: Awaited[Ack] = field(default_factory=Awaited[Ack])
     done: Awaited[Done] = field(default_factory=Awaited[Done])
     outcomes: list[PartOutcome] = field(default_factory=list[PartOutcome])
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +360,8 @@ class CoreLink:
             ack.result()
         except Refused:
             return
+        for edit in gone:
+            edit.withdrawn = True
         self._end(gone, Refused("forgotten", "withdrawn before its time"))
 
     def _lose(self, error: Refused) -> None:

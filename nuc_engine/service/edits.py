@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from nuc_engine.daemon.modes import Mode
@@ -39,6 +40,34 @@ class EditPart:
 
 
 Edited = tuple[EditPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeEdit:
+    """An edit that took effect, when (ns) and in which cycle; no author where an earlier service took it."""
+
+    request: int
+    author: str
+    time_ns: int
+    cycle: int
+    parts: Edited
+
+    def after(self, earlier: MadeEdit) -> MadeEdit:
+        """Return this edit and the one before it as one."""
+        parts = {(part.what, part.index): part for part in earlier.parts}
+        for part in self.parts:
+            first = parts.get((part.what, part.index), part)
+            parts[part.what, part.index] = replace(part, before=first.before)
+        return replace(self, parts=tuple(parts.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptValues:
+    """Values that were kept: whose they are, since when (seconds since 1970), and the elements of each HDSO."""
+
+    author: str
+    unix_time_s: float
+    values: Mapping[int, Values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +117,19 @@ class EditBook:
     """Follows what is in force, and can say how to go back.
 
     `known` holds every HDSO's elements as the service began to listen. `stopped` is the mode a joint is in once a bout
-    was stopped. What the core does by itself (request 0) is followed and cannot be undone.
+    was stopped. What the core does by itself (request 0) is followed and cannot be undone. `made` counts the
+    edits that took effect.
     """
 
     def __init__(self, plan: Plan, controls: ControlBook, known: Mapping[int, Values], stopped: str = "limp") -> None:
         self.plan, self.controls, self._stopped = plan, controls, stopped
         self.known: dict[int, Values] = dict(known)
         self._open: dict[int, dict[tuple[str, int], EditPart]] = {}
-        self._done: deque[Edited] = deque(maxlen=UNDO_DEPTH)
-        self._undone: deque[Edited] = deque(maxlen=UNDO_DEPTH)
-        self._going: dict[int, tuple[deque[Edited], deque[Edited]]] = {}
+        self._done: deque[MadeEdit] = deque(maxlen=UNDO_DEPTH)
+        self._undone: deque[MadeEdit] = deque(maxlen=UNDO_DEPTH)
+        self._going: dict[int, tuple[deque[MadeEdit], deque[MadeEdit]]] = {}
+        self._merging = (0, 0)
+        self.made = 0
         self._start_ns: int | None = None
         self.recording: str | None = None
         self._recorded: list[Recorded] = []
@@ -107,6 +139,10 @@ class EditBook:
     def depth(self) -> tuple[int, int]:
         """Return how many edits can be undone, and redone."""
         return len(self._done), len(self._undone)
+
+    def history(self, most: int) -> tuple[list[MadeEdit], list[MadeEdit]]:
+        """Return the newest edits that can be undone, and those that can be made again, in the order of their turn."""
+        return [*islice(reversed(self._done), most)], [*islice(reversed(self._undone), most)]
 
     def began(self, start_ns: int) -> None:
         """Say when the bout under way began, for a book opened in the middle of one."""
@@ -119,17 +155,18 @@ class EditBook:
         self.known = dict(known)
         self._open.clear()
         self._going.clear()
+        self._merging = (0, 0)
         self._start_ns = None
 
-    def take(self, kind: int, fields: Sequence[Any]) -> None:
-        """Follow one record of the core."""
+    def take(self, kind: int, fields: Sequence[Any], author: str = "") -> None:
+        """Follow one record of the core; `author` is whose edit a DONE ends."""
         match kind, fields:
             case RecordKind.APPLIED, [time_ns, _, index, values, _, "", request]:
                 self._written(time_ns, index, tuple(values), request)
             case RecordKind.CONTROL, [_, _, what, joint, value, "", request]:
                 self._controlled(what, joint, value, request)
-            case RecordKind.DONE, [request, _, _, _]:
-                self._finish(request)
+            case RecordKind.DONE, [request, time_ns, cycle, _]:
+                self._finish(request, author, time_ns, cycle)
             case RecordKind.BOUT_BEGIN, [start_ns, *_]:
                 self._begin(start_ns)
             case RecordKind.BOUT_END, _:
@@ -150,6 +187,13 @@ class EditBook:
     def sent_back(self, request: int, *, undo: bool) -> None:
         """Say that a request carries the last edit back, or (redo) forth: it then goes from one pile to the other."""
         self._going[request] = (self._done, self._undone) if undo else (self._undone, self._done)
+
+    def merge(self, request: int, earlier: int) -> None:
+        """Say that a request goes on with an edit, so that both are undone as one: if that is the last, by the same.
+
+        One at a time: what is sent before it is done begins anew.
+        """
+        self._merging = (request, earlier)
 
     def record(self, name: str) -> None:
         """Begin a recording. Raises Refused when one is under way."""
@@ -189,16 +233,22 @@ class EditBook:
         first = parts.get((part.what, part.index), part)
         parts[part.what, part.index] = EditPart(part.what, part.index, first.before, part.after)
 
-    def _finish(self, request: int) -> None:
+    def _finish(self, request: int, author: str, time_ns: int, cycle: int) -> None:
         parts = self._open.pop(request, None)
         source, target = self._going.pop(request, (None, self._done))
+        earlier = self._merging[1] if self._merging[0] == request else 0
         if not parts:
             return
+        self.made += 1
+        made = MadeEdit(request, author, time_ns, cycle, tuple(parts.values()))
         if source is None:
             self._undone.clear()
+            last = target[-1] if target else None
+            if last is not None and last.request == earlier and last.author == author:
+                made = made.after(target.pop())
         elif source:
             source.pop()
-        target.append(tuple(parts.values()))
+        target.append(made)
 
     def _begin(self, start_ns: int) -> None:
         self._start_ns = start_ns
@@ -206,18 +256,18 @@ class EditBook:
         self._recorded = [Recorded(0, entry.hdso, entry.values) for entry in self._recorded]
         # Controls begin anew with a bout: there is no way back to those before it.
         for pile in (self._done, self._undone):
-            kept = [edit for edit in pile if all(part.what == "write" for part in edit)]
+            kept = [edit for edit in pile if all(part.what == "write" for part in edit.parts)]
             pile.clear()
             pile.extend(kept)
 
     def _change_mode(self, mode: int) -> None:
         self.controls.all({Mode.RUNNING: None, Mode.STOPPED: self._stopped}.get(Mode(mode), "limp"))
 
-    def _back(self, pile: deque[Edited], word: str) -> Edited:
+    def _back(self, pile: deque[MadeEdit], word: str) -> Edited:
         if not pile:
             raise Refused("refused", f"there is nothing to be {word}")
-        for part in pile[-1]:
+        for part in pile[-1].parts:
             if part.before is None:
                 hdso = self.plan.hdsos[part.index]
                 raise Refused("refused", f"{hdso.name} had no value before", "no value can be taken away again")
-        return tuple(part.back for part in reversed(pile[-1]))
+        return tuple(part.back for part in reversed(pile[-1].parts))

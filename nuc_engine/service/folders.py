@@ -6,11 +6,12 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from nuc_engine.analysis.listing import is_bout
 from nuc_engine.machine.locations import NotFound, find_configuration, find_script, list_configurations
 from nuc_engine.messages.errors import Refused
 from sccils_schemas.names import did_you_mean, shorten
@@ -58,6 +59,22 @@ class Folders:
             raise Refused("not_found", str(error)) from error
         if path.is_symlink():
             raise Refused("refused", f"script {name!r} is a symbolic link", "copy what it leads to")
+        return path
+
+    def bout(self, name: str) -> Path:
+        """Return a bout's data directory by its path in the data folder. Raises Refused."""
+        parts = name.split("/")
+        folder = self.data.joinpath(*parts)
+        if not all(map(_is_plain, parts)) or has_link(self.data, parts) or not is_bout(folder):
+            raise Refused("not_found", f"there is no bout {shorten(name)!r}", "see `bouts`")
+        return folder
+
+    def bout_file(self, bout: str, file: str) -> Path:
+        """Return a file of a bout by its path in there. Raises Refused."""
+        folder, parts = self.bout(bout), file.split("/")
+        path = folder.joinpath(*parts)
+        if not all(map(_is_plain, parts)) or has_link(folder, parts) or not path.is_file():
+            raise Refused("not_found", f"the bout has no file {shorten(file)!r}", "see `bout_files`")
         return path
 
     def new_configuration(self, name: str, files: Mapping[str, bytes], *, overwrite: bool) -> Path:
@@ -119,6 +136,15 @@ class Folders:
         if target.exists() and not overwrite:
             raise Refused("refused", f"{target} exists", "choose another name, or say overwrite")
         return target
+
+
+def _is_plain(part: str) -> bool:
+    return part not in ("", ".", "..") and "\\" not in part and "\0" not in part and len(part) < 256
+
+
+def has_link(root: Path, parts: Sequence[str]) -> bool:
+    """Say whether any step of a path below a folder is a symbolic link."""
+    return any(root.joinpath(*parts[: k + 1]).is_symlink() for k in range(len(parts)))
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -23,7 +23,7 @@ from nuc_engine.service.clients import Clients, ConnectedClient
 from nuc_engine.service.configuration import Configuration, check_names, make_configuration, read_configuration
 from nuc_engine.service.control import ControlLease
 from nuc_engine.service.core_link import CoreLink
-from nuc_engine.service.edits import ControlBook, EditBook
+from nuc_engine.service.edits import ControlBook, EditBook, KeptValues
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.log_quota import BURST, OF_ALL, LogQuota, cost_of
 from nuc_engine.service.mirror import Mirror, Moment
@@ -63,6 +63,8 @@ class Hub:
     plan: Plan | None = None
     mirror: Mirror | None = None
     book: EditBook | None = None
+    kept: dict[str, KeptValues] = field(default_factory=dict[str, KeptValues])
+    """Values that were kept under names, as long as this plan is in force."""
     closed: Mapping[int, str] = field(default_factory=dict[int, str])
     bouts: int = 0
     park: tuple[Mapping[int, float], float] | None = None
@@ -233,6 +235,7 @@ class Hub:
         check_names("--park", self.options.park_deg, [joint.name for joint in configuration.plan.joints])
         self.logger.tell_documents(configuration.name, configuration.files)
         self.mirror = self.book = None
+        self.kept.clear()
         self.refusals = ()
         self.block.write_plan(configuration.plan)
         self.configuration, self.plan = configuration, configuration.plan

@@ -25,6 +25,8 @@ from nuc_engine.service import (
     methods_joints,
     methods_log,
     methods_notes,
+    methods_rules,
+    methods_stored,
     methods_streams,
     methods_values,
 )
@@ -42,6 +44,8 @@ _GROUPS = (
     methods_edits,
     methods_joints,
     methods_notes,
+    methods_rules,
+    methods_stored,
 )
 
 HANDLERS: Handlers = MappingProxyType({kind: run for group in _GROUPS for kind, run in group.HANDLERS.items()})

@@ -24,7 +24,6 @@ from nuc_engine.messages.answers import (
     ConfiguredAnswer,
     Connected,
     ControlAnswer,
-    Documents,
     Greeting,
     NoAnswer,
     OffAnswer,
@@ -36,14 +35,13 @@ from nuc_engine.messages.answers import (
 )
 from nuc_engine.messages.errors import Refused
 from nuc_engine.service.clients import ConnectedClient
-from nuc_engine.service.configuration import Configuration, read_configuration
+from nuc_engine.service.configuration import Configuration, bytes_of, read_configuration
 from nuc_engine.service.folders import Folders, check_name
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Handlers
 from nuc_engine.service.values_in import store_in_force
 from sccils_schemas.names import MAX_NAME_BYTES, printable
 from sccils_schemas.problems import SccilsError
-from sccils_schemas.xmlread import MAX_BYTES
 
 _OFF_AT_ONCE_S = 0.015
 _OFF_S = 1.0
@@ -106,8 +104,10 @@ async def status(hub: Hub, _client: ConnectedClient, _asked: requests.StatusRequ
         recording="" if hub.book is None or hub.book.recording is None else hub.book.recording,
         undo=0 if hub.book is None else hub.book.depth[0],
         redo=0 if hub.book is None else hub.book.depth[1],
+        edits=0 if hub.book is None else hub.book.made,
         privileges_missing=tuple(hub.recent.privileges_missing),
         tasks=_tasks(hub),
+        unix_time_s=hub.recipes.unix_time_s(),
     )
 
 
@@ -159,9 +159,7 @@ async def configure(hub: Hub, client: ConnectedClient, asked: requests.Configure
     if asked.documents is None:
         configuration = await listed(hub, name)
     else:
-        files = {file: content.encode("utf-8", "replace") for file, content in asked.documents.items()}
-        if large := [file for file, data in files.items() if len(data) > MAX_BYTES]:
-            raise Refused("bad_request", f"{large[0]} is larger than {MAX_BYTES} bytes")
+        files = bytes_of(asked.documents)
         size = sum(map(len, files.values()))
         configuration = await hub.workshop.do(lambda: hub.make_configuration(name, files), size)
     await put_in_force(hub, client.author, configuration)
@@ -182,12 +180,6 @@ async def put_in_force(hub: Hub, author: str, configuration: Configuration) -> N
         raise Refused("refused", str(error)) from error
     hub.recent.add("configured", configuration.name, author=author)
     await hub.core_of_newest_plan()
-
-
-async def documents(hub: Hub, _client: ConnectedClient, _asked: requests.DocumentsRequest) -> Documents:
-    """Give the XML texts of the configuration in force."""
-    files = hub.need_configuration().files
-    return {name: data.decode("utf-8", "replace") for name, data in files.items()}
 
 
 async def model(hub: Hub, _client: ConnectedClient, _asked: requests.ModelRequest) -> Mapping[str, Any]:
@@ -300,7 +292,7 @@ async def arm(hub: Hub, _client: ConnectedClient, _asked: requests.ArmRequest) -
 async def off(hub: Hub, client: ConnectedClient, asked: requests.OffRequest) -> OffAnswer:
     """Take the torque off at once, for any client."""
     why = f"{asked.why} ({client.author})"
-    words = hub.block.words
+    words, asked_ns = hub.block.words, hub.now_ns
     try:
         # The core tells who and why; where it does not see to it at once, the guardian sees the word.
         _, ack = hub.core.send(CoreCommand.OFF, why)
@@ -314,7 +306,16 @@ async def off(hub: Hub, client: ConnectedClient, asked: requests.OffRequest) -> 
         await hub.waiting.until(lambda: not words[Word.TORQUE], _OFF_S, late)
     except Refused:
         request_off(words, Requester.SERVICE)
-    return OffAnswer(hub.mode.name, bool(words[Word.TORQUE]), hub.unconfirmed())
+    return OffAnswer(hub.mode.name, bool(words[Word.TORQUE]), hub.unconfirmed(), _confirmed_ms(hub, asked_ns))
+
+
+def _confirmed_ms(hub: Hub, asked_ns: int) -> dict[str, float]:
+    """Return when each motor confirmed that its torque is off, in ms after a request; 0 where it was off before."""
+    if hub.plan is None or hub.block.words[Word.TORQUE]:
+        return {}
+    silent = hub.block.words[Word.UNCONFIRMED]
+    since = {m.name: hub.block.words[Word.LIMP_SINCE + m.index] for m in hub.plan.motors if not silent >> m.index & 1}
+    return {name: max(0, at - asked_ns) / 1e6 for name, at in since.items() if at}
 
 
 async def take_control(hub: Hub, client: ConnectedClient, asked: requests.TakeControlRequest) -> ControlAnswer:
@@ -380,7 +381,6 @@ HANDLERS: Handlers = {
     requests.TasksRequest: tasks,
     requests.ConfigurationsRequest: configurations,
     requests.ConfigureRequest: configure,
-    requests.DocumentsRequest: documents,
     requests.ModelRequest: model,
     requests.RunRequest: run,
     requests.StopRequest: stop,

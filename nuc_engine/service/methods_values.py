@@ -22,7 +22,7 @@ from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.core_link import AT_ONCE, SLICE, ChangeParts, Done, Edit, PartOutcome
 from nuc_engine.service.data_requests import ValueSnapshot, by_time, look, named, parted
 from nuc_engine.service.elements import read_element, split_element
-from nuc_engine.service.hub import Hub
+from nuc_engine.service.hub import CORE_START_S, Hub
 from nuc_engine.service.method import GAINED, Handlers, Noted, authorise
 from nuc_engine.service.mirror import Moment
 from nuc_engine.service.scripts import elapsed_ns, read_script, submit
@@ -78,10 +78,83 @@ async def set_values(hub: Hub, client: ConnectedClient, asked: requests.SetReque
     if hazards := hub.need_mirror().hazards.of(writes, hub.need_book().known):
         raise Refused("refused", "; ".join(hazards))
     due_ns = AT_ONCE if asked.time_s is None else round(asked.time_s * NS_PER_S)
-    names = [_name(hub.need_plan().hdsos[write.hdso], write.element) for write in writes]
-    edit = hub.core.edit(client.author, due_ns, names, ChangeParts(writes))
+    if asked.back_after_s is None:
+        return await write_values(hub, client, writes, due_ns, asked.merge)
+    return await _try_values(hub, client, asked, writes)
+
+
+async def write_values(
+    hub: Hub, client: ConnectedClient, writes: Sequence[Write], due_ns: int = AT_ONCE, merge: int = 0
+) -> Acknowledgement:
+    """Write values together, and say what became of them; `merge` is an edit that this one goes on with."""
+    edit = _send(hub, client.author, writes, due_ns)
+    if merge:
+        hub.need_book().merge(edit.request, merge)
     await edit.ack
     return await outcome(hub, [edit])
+
+
+def _send(hub: Hub, author: str, writes: Sequence[Write], due_ns: int = AT_ONCE) -> Edit:
+    return hub.core.edit(author, due_ns, _names(hub, writes), ChangeParts(tuple(writes)))
+
+
+async def _try_values(
+    hub: Hub, client: ConnectedClient, asked: requests.SetRequest, writes: Sequence[Write]
+) -> Acknowledgement:
+    """Write values, and have the core put back what was there before.
+
+    The way back is sent first, so that nothing that is tried lacks it, and the two together, so that they do not
+    overtake each other. Where they did, or the way back was lost with bout or core, the values are put back at once.
+    """
+    if asked.time_s is not None:
+        raise Refused("bad_request", "set has time_s and back_after_s; expected one of them")
+    elapsed = elapsed_ns(hub)
+    if elapsed == AT_ONCE:
+        raise Refused("refused", "no engine time runs after which the values could go back", "run first")
+    known, author = hub.need_book().known, client.author
+    undoing = [_undoing(hub, write, known.get(write.hdso)) for write in writes]
+    back = _send(hub, author, undoing, elapsed + round((asked.back_after_s or 0.0) * NS_PER_S))
+    try:
+        edit = _send(hub, author, writes)
+        if asked.merge:
+            hub.need_book().merge(edit.request, asked.merge)
+        hub.waiting.start(_see_it_is_back(hub, back, edit, undoing), lambda _, __: None)
+        await back.ack
+        await edit.ack
+        answer = await outcome(hub, [edit])
+    except Refused as error:
+        if error.kind != "timeout":  # what comes late is to go back too
+            hub.core.forget(back.request)
+        raise
+    tell_when_done(hub, back)
+    answer.back = back.request
+    return answer
+
+
+async def _see_it_is_back(hub: Hub, back: Edit, edit: Edit, undoing: Sequence[Write]) -> None:
+    """Put values back where the way back came to nothing, or came before what was tried. Raises Refused."""
+    plan = hub.need_plan()
+    try:
+        if (await back.done).time_ns > (await edit.done).time_ns:
+            return
+    except Refused:
+        if back.withdrawn:
+            return
+    # Of a core that died another one has the values.
+    await hub.waiting.until(lambda: hub.core.ready, CORE_START_S, Refused("timeout", "no core"))
+    if hub.plan is plan:
+        _send(hub, back.author, undoing)
+
+
+def _undoing(hub: Hub, write: Write, before: Values | None) -> Write:
+    if before is None:
+        hdso = hub.need_plan().hdsos[write.hdso]
+        raise Refused("refused", f"{hdso.name} has no value that it could go back to", "set it without back_after_s")
+    return Write(write.hdso, before) if write.element is None else replace(write, values=(before[write.element],))
+
+
+def _names(hub: Hub, writes: Sequence[Write]) -> list[str]:
+    return [_name(hub.need_plan().hdsos[write.hdso], write.element) for write in writes]
 
 
 def read_change(hub: Hub, name: int | str, value: Any, ids: Mapping[str, int]) -> Write:

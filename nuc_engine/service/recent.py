@@ -19,7 +19,7 @@ class Recent:
     """The last happenings: each has `seq`, `unix_time_s`, `name`, `text` and what belongs to it."""
 
     def __init__(self, unix_time_s: Callable[[], float], start_ns: int | None = None) -> None:
-        self._unix_time_s, self._start_ns = unix_time_s, start_ns
+        self.unix_time_s, self._start_ns = unix_time_s, start_ns
         self._mode: int | None = None
         self._kept: deque[Happening] = deque(maxlen=KEPT)
         # Numbers that rise over the service's next lives too: who asks for what is new need not know of them.
@@ -35,7 +35,7 @@ class Recent:
 
     def _note(self, name: str, text: str, **more: Any) -> None:
         told = {"name": printable(name), "text": printable(text)}
-        happening = {"seq": self._next, "unix_time_s": self._unix_time_s(), **told, **more}
+        happening = {"seq": self._next, "unix_time_s": self.unix_time_s(), **told, **more}
         self._next += 1
         self._kept.append(happening)
         for listener in self.listeners:

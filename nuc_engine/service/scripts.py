@@ -47,6 +47,18 @@ def read_script(data: bytes, model: Model) -> HdsoScript:
     return checked(document, model)
 
 
+def script_problems(data: bytes, model: Model | None, problems: Problems) -> None:
+    """Note what is wrong with an hdsoscript, on a model where there is one."""
+    document, found = parse(data, "script")
+    problems.extend(found)
+    if document is None:
+        return
+    if not isinstance(document, HdsoScript):
+        problems.error("script", 1, "this is no hdsoscript", "<hdsoscript>")
+    elif model is not None:
+        problems.extend(check_script(document, model))
+
+
 def checked(document: HdsoScript, model: Model) -> HdsoScript:
     """Return an hdsoscript that can be carried out on the model. Raises Refused with every reason."""
     problems = check_script(document, model)

@@ -28,8 +28,8 @@ from nuc_engine.daemon.ports import BusPort
 from nuc_engine.daemon.spawn import Child, fork
 from nuc_engine.daemon.supervisor import Supervisor
 from nuc_engine.daemon.wire import RecordKind, pack
-from nuc_engine.machine.rundir import COMMAND, OFF, PROBE, RunDir, socket_path, take
-from nuc_engine.realtime import RealClock
+from nuc_engine.machine.rundir import COMMAND, OFF, PLANT, PROBE, RunDir, socket_path, take
+from nuc_engine.realtime import LineWorkers, RealClock
 from nuc_engine.realtime.system import LinuxSystem
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -82,7 +82,10 @@ def serve(
         for name, url in buses:
             if is_emulated(url):
                 pty = own.path / (f"bus-{name}" if name else "bus")
-                words = emulator_args(url, options.configuration, pty, seed, name if len(buses) > 1 else "")
+                live = own.path / PLANT
+                words = emulator_args(url, options.configuration, pty, seed, name if len(buses) > 1 else "", live)
+                if len(buses) == 1:
+                    os.close(make_file(own.path, PLANT))
                 emulators.append((f"nuc-emulate {name}".strip(), partial(exec_nuc, words)))
                 ports.append(BusPort(name, line_url(url, pty)))
             else:
@@ -111,6 +114,15 @@ def serve(
             cycles=make_file(own.path),
             to_journal=_is_journal(environment.get("JOURNAL_STREAM", "")),
         )
+        off_server = OffServer(block.words, off, Requester.SUPERVISOR, MotorNames(block), tell, probe)
+        # Below the core, which waits for what they bring.
+        workers = LineWorkers(options.priority - 1) if options.priority > 1 and options.line_workers else None
+
+        def heed(now_ns: int) -> None:
+            off_server.look(now_ns)
+            if workers is not None and (missing := workers.look(now_ns)):
+                tell("privilege_missing", missing)
+
         supervisor = Supervisor(
             launch,
             ports,
@@ -118,13 +130,17 @@ def serve(
             partial(_fork_of, own),
             clock,
             signals=signals,
-            heed=OffServer(block.words, off, Requester.SUPERVISOR, MotorNames(block), tell, probe).look,
+            heed=heed,
             notifier=Notifier(systemd.address),
             watchdog_ns=systemd.watchdog_ns,
             emulators=emulators,
             show=show,
         )
-        return supervisor.run()
+        try:
+            return supervisor.run()
+        finally:
+            if workers is not None:
+                workers.close()
 
 
 def _stay_in_memory() -> None:

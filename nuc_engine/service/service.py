@@ -118,9 +118,16 @@ class Service:
         """
         gc.collect()
         gc.freeze()
-        for descriptor in (*self.sockets.descriptors, self._to_service):
+        for descriptor in self.sockets.descriptors:
             self._loop.add_reader(descriptor, self._turn)
+        self._loop.add_reader(self._to_service, self._called)
         self._loop.call_soon(self._turn)
+
+    def _called(self) -> None:
+        """Hear the core, or the supervisor."""
+        with suppress(BlockingIOError):  # it was heard while an edit was waited for
+            os.eventfd_read(self._to_service)
+        self._turn()
 
     def _again(self) -> None:
         """Take one more turn, once those who wait have had theirs."""
@@ -133,12 +140,12 @@ class Service:
         if self._timer is not None:
             self._timer.cancel()
         try:
-            self.step()
+            read = self.step()
         except Exception as error:
             self.fail(error)
             return
         # A descriptor of ZeroMQ tells of a change, not that there is something to read.
-        if self.sockets.ready():
+        if self.sockets.ready(read):
             self._again()
         else:
             self._timer = self._loop.call_later(self._wait_ms() / 1000, self._turn)
@@ -148,12 +155,10 @@ class Service:
         if not self.over.done():
             self.over.set_exception(error)
 
-    def step(self) -> None:
-        """Do everything that there is to do now."""
+    def step(self) -> ReadySockets:
+        """Do everything that there is to do now; return the sockets that were read."""
         ready = self.sockets.ready()
         self._words[Word.SERVICE_HEARTBEAT] = self._now_ns()
-        with suppress(BlockingIOError):
-            os.eventfd_read(self._to_service)
         hub = self.hub
         hub.core.pump(MOST_READ)
         hub.follow()
@@ -178,6 +183,7 @@ class Service:
         if self._dump_wanted():
             with suppress(Refused):
                 hub.core.send(CoreCommand.DUMP)
+        return ready
 
     def _wait_for_core(self) -> None:
         """Stay for the moment an edit takes: a way round through all sockets costs more than the core needs."""
@@ -324,7 +330,8 @@ class Service:
         elif kind == RecordKind.BUS:
             self.hub.bus_counts = dict(fields[1])
         if self.hub.book is not None:
-            self.hub.book.take(kind, fields)
+            edit = self.hub.core.edits.get(fields[0]) if kind == RecordKind.DONE else None
+            self.hub.book.take(kind, fields, "" if edit is None else edit.author)
 
     def _keep_house(self, now_ns: int) -> None:
         hub = self.hub

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import types
+from collections import Counter
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,6 +19,10 @@ T = TypeVar("T")
 
 MAX_WAITING = 64
 """Pieces of work that may wait."""
+MOST_OF_ONE = 2
+"""Pieces of work that a client who only looks may have waiting."""
+MOST_LOOKING = 32
+"""Pieces that all of those may have."""
 MAX_BYTES = 16 << 20
 """Bytes of documents that may be at work, and again as many that wait to be."""
 _LOOK_S = 0.002
@@ -130,8 +135,9 @@ class Workshop:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._pool = ThreadPoolExecutor(1, "nuc-workshop")
-        self._bytes = self._held = 0
+        self._pool, self._reading = ThreadPoolExecutor(1, "nuc-workshop"), ThreadPoolExecutor(1, "nuc-reading")
+        self._bytes = self._held = self._looked_at = 0
+        self._whose: Counter[object] = Counter()
         self.waiting = 0
 
     def hold(self, size: int) -> bool:
@@ -145,6 +151,24 @@ class Workshop:
         """Take back what `hold` counted."""
         self._held -= size
 
+    async def do_for(self, whose: object, work: Callable[[], T], size: int = 0) -> T:
+        """Return what `work` for a client that only looks returns: on a thread of its own, behind nobody who changes.
+
+        Of each client few pieces may wait. Raises Refused.
+        """
+        if self._whose[whose] >= MOST_OF_ONE or self._whose.total() >= MOST_LOOKING:
+            raise Refused("too_fast", "too many of these requests wait already", "wait for their answers")
+        if self._looked_at + size > MAX_BYTES:
+            raise Refused("refused", "too many documents wait to be looked at", "try again later")
+        self._whose[whose] += 1
+        self._looked_at += size
+        try:
+            return await self._do(self._reading, work)
+        finally:
+            self._whose[whose] -= 1
+            self._looked_at -= size
+            self._whose += Counter()
+
     async def do(self, work: Callable[[], T], size: int = 0) -> T:
         """Return what `work` returns; `size` is the bytes it keeps in memory. Raises Refused."""
         if self.waiting >= MAX_WAITING or self._bytes + size > MAX_BYTES:
@@ -152,15 +176,20 @@ class Workshop:
         self.waiting += 1
         self._bytes += size
         try:
-            return await self._loop.run_in_executor(self._pool, work)
-        except (Refused, MemoryError):
-            raise
-        except Exception as fault:  # the waiting request must get every error
-            raise Refused("failed", f"{type(fault).__name__}: {fault}") from fault
+            return await self._do(self._pool, work)
         finally:
             self.waiting -= 1
             self._bytes -= size
 
+    async def _do(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        try:
+            return await self._loop.run_in_executor(pool, work)
+        except (Refused, MemoryError):
+            raise
+        except Exception as fault:  # the waiting request must get every error
+            raise Refused("failed", f"{type(fault).__name__}: {fault}") from fault
+
     def close(self) -> None:
         """End after what is done now."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._reading):
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -26,15 +26,21 @@ from starlette.routing import BaseRoute, Route
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.listing import BoutEntry, is_bout, list_bouts
 from nuc_engine.ui import reading
-from nuc_engine.ui.answers import answer, body_of, problem
-from nuc_engine.ui.jobs import Job, JobQueue
+from nuc_engine.ui.answers import answer, asked_of, problem
+from nuc_engine.ui.jobs import Job, JobQueue, too_many
 from sccils_schemas.names import printable
 
 MOST_WAITING = 24
-"""Requests that wait for a reader; one more is refused."""
+"""Requests that wait for one reader; one more is refused."""
+
+LONGEST_READ_S = 60.0
+"""How long a reader may take for one request."""
 
 _MOST_FILES = 2000
 _LONGEST_QUERY = 200
+_JOB = "job:"
+"""Before the number of a job, in place of a bout's id: no id has this character."""
+
 _VIEWS = frozenset({"side", "front", "top", "3d"})
 
 
@@ -56,39 +62,87 @@ class MovieRequest(Struct, forbid_unknown_fields=True):
     views: tuple[str, ...] = ()
 
 
-class BoutReaders:
-    """Two processes that read: one for what somebody looks at now, one for pictures."""
+class PageReader:
+    """A process that does one thing after the other, for as long as each may take."""
 
-    def __init__(self) -> None:
-        self._pools: dict[str, ProcessPoolExecutor] = {}
+    def __init__(self, longest_s: float) -> None:
+        self._longest_s = longest_s
+        self._pool: ProcessPoolExecutor | None = None
+        self._turn = asyncio.Lock()
         self._waiting = 0
+        self._closed = False
 
-    async def ask(self, which: str, function: Callable[..., Any], *words: Any) -> Any:
-        """Return what a function of `reading` says. Raises AnalysisError with why there is nothing."""
+    async def ask(self, function: Callable[..., Any], *words: Any) -> Any:
+        """Return what a function of `reading` or `scripting` says. Raises AnalysisError with why there is nothing."""
         if self._waiting >= MOST_WAITING:
             raise AnalysisError("too many requests wait for a reader: try again in a moment")
-        pool = self._pools.get(which)
-        if pool is None:
-            context = multiprocessing.get_context("spawn")
-            pool = self._pools[which] = ProcessPoolExecutor(1, context, initializer=reading.begin)
         self._waiting += 1
         try:
-            good, told = await asyncio.get_running_loop().run_in_executor(pool, reading.guarded, function, *words)
-        except BrokenExecutor:
-            self._pools.pop(which, None)
-            raise AnalysisError("the reader ended: is the memory full?") from None
+            async with self._turn:
+                if self._closed:
+                    raise AnalysisError("the page's server ends")
+                good, told = await self._answer(function, words)
         finally:
             self._waiting -= 1
         if not good:
             raise AnalysisError(told)
         return told
 
+    async def _answer(self, function: Callable[..., Any], words: Sequence[Any]) -> reading.Told:
+        work = self._begun(function, words)
+        done, _ = await asyncio.wait([work], timeout=self._longest_s)
+        if not done:
+            work.add_done_callback(lambda late: late.cancelled() or late.exception())
+            self.end()
+            raise AnalysisError(f"given up after {self._longest_s:g} s: this is too much for the page")
+        if work.cancelled() or self._closed:
+            raise AnalysisError("the page's server ends")
+        try:
+            return work.result()
+        except BrokenExecutor:
+            self.end()
+            raise AnalysisError("the reader ended: is the memory full?") from None
+
+    def _begun(self, function: Callable[..., Any], words: Sequence[Any]) -> asyncio.Future[reading.Told]:
+        loop = asyncio.get_running_loop()
+        if self._pool is not None:
+            try:
+                return loop.run_in_executor(self._pool, reading.guarded, function, *words)
+            except BrokenExecutor:  # it ended while nobody asked
+                self.end()
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(1, context, initializer=reading.begin)
+        return loop.run_in_executor(self._pool, reading.guarded, function, *words)
+
     def close(self) -> None:
-        """End both."""
-        for pool in self._pools.values():
-            for process in list((pool._processes or {}).values()):  # noqa: SLF001  it has no way to end one that is at work
-                process.terminate()
-            pool.shutdown(wait=False, cancel_futures=True)
+        """End the process for good."""
+        self._closed = True
+        self.end()
+
+    def end(self) -> None:
+        """End the process, whatever it is at; the next request begins another."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        for process in list((pool._processes or {}).values()):  # noqa: SLF001  it has no way to end one that is at work
+            process.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+class BoutReaders:
+    """Processes that read: for what somebody looks at now, for pictures, for documents that are edited."""
+
+    def __init__(self, longest_s: float = LONGEST_READ_S) -> None:
+        self._readers = {which: PageReader(longest_s) for which in ("look", "pictures", "documents")}
+
+    async def ask(self, which: str, function: Callable[..., Any], *words: Any) -> Any:
+        """Return what a function of `reading` or `scripting` says. Raises AnalysisError with why there is nothing."""
+        return await self._readers[which].ask(function, *words)
+
+    def close(self) -> None:
+        """End all."""
+        for reader in self._readers.values():
+            reader.close()
 
 
 class BoutPages:
@@ -96,14 +150,14 @@ class BoutPages:
 
     def __init__(self, root: Path, spare: Path) -> None:
         self._root = root.resolve()
-        self._readers, self._jobs = BoutReaders(), JobQueue(spare)
+        self.readers, self.jobs = BoutReaders(), JobQueue(spare.resolve())
         self._outcomes: dict[str, tuple[int, list[Any]]] = {}
         self._pictures: dict[tuple[str, str], tuple[int, bytes]] = {}
 
     async def close(self) -> None:
         """End what is under way."""
-        await self._jobs.close()
-        self._readers.close()
+        await self.jobs.close()
+        self.readers.close()
 
     def routes(self) -> Sequence[BaseRoute]:
         """Return what is served."""
@@ -119,13 +173,14 @@ class BoutPages:
     async def _list(self, request: Request) -> Response:
         words = request.query_params.get("q", "")[:_LONGEST_QUERY].casefold().split()
         try:
-            entries = await asyncio.to_thread(list_bouts, self._root)
-        except AnalysisError:  # no folder yet: the first bout makes it
-            entries = []
+            entries = await self.readers.ask("look", reading.listed, self._root)
+        except AnalysisError as error:
+            return problem(422, "failed", printable(str(error)))
         told = [self._entry(entry) for entry in entries]
         found = [bout for bout in told if all(word in _searched(bout) for word in words)]
         found.sort(key=lambda bout: (bout["started"], bout["name"]), reverse=True)
-        return answer({"bouts": found, "total": len(told), "folder": printable(str(self._root))})
+        whole = len(told) < reading.MOST_BOUTS
+        return answer({"bouts": found, "total": len(told), "whole": whole, "folder": printable(str(self._root))})
 
     def _entry(self, entry: BoutEntry) -> dict[str, Any]:
         name, number = named(entry.folder, self._root)
@@ -152,13 +207,21 @@ class BoutPages:
     async def _bout(self, request: Request) -> Response:
         raw = request.scope.get("raw_path", b"").decode("latin-1")
         number, *what = raw.partition("?")[0].removeprefix("/api/bouts/").split("/")
-        folder = place_of(number, self._root)
+        folder = self._folder(number)
         if folder is None:
             return problem(404, "not_found", "no such bout", "GET /api/bouts lists them")
         try:
             return await self._part(request, number, folder, what)
         except AnalysisError as error:
             return problem(422, "failed", printable(str(error)))
+
+    def _folder(self, number: str) -> Path | None:
+        """Return what is meant: a data directory below the folder, or what a job has left (`job:7`)."""
+        if not number.startswith(_JOB):
+            return place_of(number, self._root)
+        job = self.jobs.find(number.removeprefix(_JOB))
+        folder = None if job is None else job.result_folder
+        return folder if folder is not None and is_bout(folder) else None
 
     async def _part(self, request: Request, number: str, folder: Path, what: Sequence[str]) -> Response:  # noqa: PLR0911  one for each
         match request.method, *what:
@@ -167,16 +230,16 @@ class BoutPages:
             case "GET", "records":
                 return await self._records(request.query_params, folder)
             case "GET", "seen":
-                told = await self._readers.ask("pictures", reading.seen, folder)
+                told = await self.readers.ask("pictures", reading.seen, folder)
                 self._outcomes[number] = (_stamp(folder), msgspec.json.decode(told)["outcomes"])
                 return Response(told, media_type="application/json")
             case "GET", "switches":
-                told = await self._readers.ask("look", reading.switches, folder)
+                told = await self.readers.ask("look", reading.switches, folder)
                 return Response(told, media_type="application/json")
             case "GET", "thumbnail.png":
                 return await self._picture(number, folder, "", reading.thumbnail, folder)
             case "GET", "figures":
-                told = msgspec.json.decode(await self._readers.ask("look", reading.describe, folder))
+                told = msgspec.json.decode(await self.readers.ask("look", reading.describe, folder))
                 return answer({"figures": told["figures"]})
             case "GET", "figures", kind if kind.endswith(".png"):
                 kind = unquote(kind.removesuffix(".png"))
@@ -188,15 +251,18 @@ class BoutPages:
             case "POST", "movie":
                 return await self._movie(request, number, folder)
             case "POST", "replay":
-                return self._started(self._jobs.start("replay", number, _replay_words(folder)))
+                words = await asyncio.to_thread(_replay_words, folder)
+                return self._started(self.jobs.start("replay", number, words))
             case _:
                 return problem(404, "not_found", "there is nothing of this name")
 
     async def _description(self, number: str, folder: Path) -> Response:
-        told = msgspec.json.decode(await self._readers.ask("look", reading.describe, folder))
+        told = msgspec.json.decode(await self.readers.ask("look", reading.describe, folder))
         files = await asyncio.to_thread(lambda: list(files_of(folder)))
-        name, _ = named(folder, self._root)
-        return answer({"id": number, "name": name, "folder": printable(str(folder)), **told, "files": files})
+        dry = number.startswith(_JOB)
+        name = f"dry run {number.removeprefix(_JOB)}" if dry else named(folder, self._root)[0]
+        shown = {"id": number, "name": name, "dry_run": dry, "folder": printable(str(folder))}
+        return answer({**shown, **told, "files": files})
 
     async def _records(self, query: Mapping[str, str], folder: Path) -> Response:
         begin_s, end_s = _number(query.get("from"), -math.inf), _number(query.get("to"), math.inf)
@@ -205,7 +271,7 @@ class BoutPages:
             return problem(
                 400, "bad_request", f"expected from and to in s, and most from {reading.LEAST} to {reading.MOST}"
             )
-        kind, batch = await self._readers.ask(
+        kind, batch = await self.readers.ask(
             "look", reading.records, folder, begin_s, end_s, int(most), query.get("log", "")
         )
         return Response(batch, media_type="application/octet-stream", headers={"x-nuc-records": kind})
@@ -213,7 +279,7 @@ class BoutPages:
     async def _picture(self, number: str, folder: Path, kind: str, draw: Callable[..., bytes], *words: Any) -> Response:
         stamp, (made, picture) = _stamp(folder), self._pictures.get((number, kind), (-1, b""))
         if made != stamp:
-            picture = await self._readers.ask("pictures", draw, *words)
+            picture = await self.readers.ask("pictures", draw, *words)
             self._pictures[number, kind] = stamp, picture
             while len(self._pictures) > 256:
                 del self._pictures[next(iter(self._pictures))]
@@ -222,33 +288,30 @@ class BoutPages:
     # --- jobs ---
 
     async def _movie(self, request: Request, number: str, folder: Path) -> Response:
-        try:
-            wanted = msgspec.json.decode(await body_of(request) or b"{}", type=MovieRequest)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            return problem(400, "bad_request", str(error))
+        wanted = await asked_of(request, MovieRequest)
+        if isinstance(wanted, Response):
+            return wanted
         if not set(wanted.views) <= _VIEWS or len(wanted.views) > len(_VIEWS):
             return problem(400, "bad_request", f"views are of {', '.join(sorted(_VIEWS))}")
         words = ["movie", str(folder), "--json", "--out", "{out}", f"--begin={wanted.begin_s}"]
         words += [] if wanted.end_s is None else [f"--end={wanted.end_s}"]
         words += [] if wanted.speed is None else [f"--speed={wanted.speed}"]
         words += [f"--views={','.join(wanted.views)}"] if wanted.views else []
-        return self._started(self._jobs.start("movie", number, words, "movie.mp4"))
+        return self._started(self.jobs.start("movie", number, words, "movie.mp4"))
 
     def _started(self, job: Job | None) -> Response:
-        if job is None:
-            return problem(429, "too_fast", "too many jobs wait", "wait for them, or cancel one")
-        return answer(job.told(), 202)
+        return too_many() if job is None else answer(job.told(), 202)
 
     async def _job(self, request: Request) -> Response:
-        job = self._jobs.find(request.path_params["id"])
+        job = self.jobs.find(request.path_params["id"])
         if job is None:
             return problem(404, "not_found", "no such job")
         if request.method == "DELETE":
-            await self._jobs.cancel(job)
+            await self.jobs.cancel(job)
         return answer(job.told())
 
     async def _job_file(self, request: Request) -> Response:
-        job = self._jobs.find(request.path_params["id"])
+        job = self.jobs.find(request.path_params["id"])
         if job is None or job.state != "done" or job.file is None:
             return problem(404, "not_found", "no such file")
         return _file(job.file, "video/mp4")

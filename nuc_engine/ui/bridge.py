@@ -22,17 +22,21 @@ from typing import Any, Protocol
 
 import msgspec
 
-from nuc_engine.client import Client, ClientError, Keys
+from nuc_engine.client import Client, ClientError, Keys, Refused, Subscription
 from nuc_engine.client.offpath import has_off
 from nuc_engine.machine.locations import NotFound, find_configuration
-from nuc_engine.machine.rundir import CYCLES
+from nuc_engine.machine.rundir import CYCLES, PLANT
+from nuc_engine.messages.answers import Greeting
 from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from nuc_engine.ui.cycles import CycleFollower, Records
 from nuc_engine.ui.scene import scene_of
-from nuc_engine.ui.stream import TelemetryStream
+from nuc_engine.ui.stream import DaemonClock, TelemetryStream
 
 STATUS_S = 0.2
 """How often the daemon is asked how it is."""
+
+JOINTS_HZ = 5.0
+"""How often it is told what commands each joint."""
 
 GONE_S = 0.7
 """A daemon that has not answered for so long is gone."""
@@ -41,6 +45,8 @@ BATCH_S = 0.01
 """How often records are passed on."""
 
 ANSWER_S = 0.4
+_OF_FOOT = ["time", "foot_x", "foot_y", "foot_z", "contact"]
+"""Columns of the file that tells of an emulated leg (`emulation.process.LIVE_COLUMNS`)."""
 EVENTS_KEPT = 500
 _MOST_RECORDS = 512
 HEAD = struct.Struct("<IId")
@@ -83,13 +89,18 @@ class DaemonBridge:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pump: asyncio.Task[None] | None = None
         self._stream: TelemetryStream | None = None
+        self._clock = DaemonClock()
+        self._joints: Subscription | None = None
+        self._joints_of: Greeting | None = None
+        self._joint_names: list[str] = []
+        self._joints_asked: list[str] = []
 
     def start(self) -> None:
         """Begin to watch."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
         if self.every_cycle:
-            self._pump = self._loop.create_task(self._read_cycles(CycleFollower(self.folder / CYCLES)))
+            self._pump = self._loop.create_task(self._read_files())
 
     async def close(self) -> None:
         """End, and let go of everything."""
@@ -154,7 +165,9 @@ class DaemonBridge:
             part = records[at : at + _MOST_RECORDS]
             self._tell(pack(self.layout, part), len(part))
 
-    def _heard_status(self, status: dict[str, Any], events: list[dict[str, Any]], asked_s: float) -> None:
+    def _heard_status(
+        self, status: dict[str, Any], events: list[dict[str, Any]], joints: dict[str, Any], asked_s: float
+    ) -> None:
         self.status = status
         if self._gone is not None:
             self._gone = None
@@ -162,6 +175,10 @@ class DaemonBridge:
         for listener in tuple(self._listeners):
             listener.control(str(status.get("control", "")), asked_s)
         self._tell(encode("status", status=status))
+        if (stream := self._stream) is not None:  # a thread may close it
+            self._tell(encode("age", age_s=stream.age_s))
+        if joints:
+            self._tell(encode("joints", values=joints))
         if events:
             self._events.extend(events)
             self._tell(encode("events", events=events))
@@ -175,12 +192,13 @@ class DaemonBridge:
         self._configuration, self._model, self._plant = configuration, model, plant
         self._tell(encode("layout", **self._layout_told()))
 
-    async def _read_cycles(self, follower: CycleFollower) -> None:
+    async def _read_files(self) -> None:
+        cycles, plant = CycleFollower(self.folder / CYCLES), CycleFollower(self.folder / PLANT)
         columns = ()
         try:
             while True:
                 await asyncio.sleep(BATCH_S)
-                read = follower.read(monotonic())
+                read = cycles.read(monotonic())
                 if read.missed:
                     self._tell(encode("missed", records=read.missed))
                 if read.columns and read.columns != columns:
@@ -188,8 +206,13 @@ class DaemonBridge:
                     self._new_layout([{"name": column.name, "unit": column.unit} for column in columns])
                 if read.records:
                     self._pass_on(read.records)
+                foot = plant.read(monotonic())
+                if foot.records and [column.name for column in foot.columns] == _OF_FOOT:
+                    _, x, y, z, force = foot.records[-1]
+                    self._tell(encode("foot", at_cm=(x, y, z), contact_n=force))
         finally:
-            follower.close()
+            cycles.close()
+            plant.close()
 
     # --- on a thread of its own ---
 
@@ -201,16 +224,18 @@ class DaemonBridge:
                 asked_s = monotonic()
                 try:
                     status = client.status().data
+                    self._clock.heard(asked_s, monotonic(), status["unix_time_s"])
                     events = list(client.events(since))
                     self._configured += sum(event.get("name") == "configured" for event in events)
                     self._see_model(client, status)
+                    joints = self._see_joints(client)
                 except ClientError as error:
                     if monotonic() - answered_s > GONE_S:
                         self._call(self._heard_nothing, str(error), answered_unix_s)
                 else:
                     answered_s, answered_unix_s = monotonic(), time()
                     since = max((int(event["seq"]) for event in events), default=since)
-                    self._call(self._heard_status, status, events, asked_s)
+                    self._call(self._heard_status, status, events, joints, asked_s)
                 self._hurried.wait(STATUS_S)
 
     def _see_model(self, client: Client, status: dict[str, Any]) -> None:
@@ -226,9 +251,32 @@ class DaemonBridge:
             return
         model = client.model() if configuration else None
         self._model_of = asked_for
+        joints = [] if model is None else [joint for joint in model["joints"] if joint.get("motor")]
+        self._joint_names = [f"joint.{joint['name']}.{what}" for joint in joints for what in ("mode", "tweak")]
+        self._joint_names += [f"motor.{joint['motor']['name']}.age_ms" for joint in joints]
         if not self.every_cycle:
             self._open_stream(model)
         self._call(self._heard_model, configuration, model, self._scene(configuration, model, status))
+
+    def _see_joints(self, client: Client) -> dict[str, Any]:
+        """Return what commands each joint, and how old its angle is, as it came last; nothing where nothing has come.
+
+        It is asked for as a stream: answers to a question would stand in the log of the bout.
+        """
+        if self._joints_of is not client.greeting or self._joints_asked != self._joint_names:
+            with suppress(Refused):
+                if self._joints is not None:
+                    self._joints.close()
+                    before, self._joints = self._joints, None
+                    if self._joints_of is client.greeting:
+                        client.unsubscribe(before.topic)
+            with suppress(Refused):
+                self._joints = client.subscribe(self._joint_names, JOINTS_HZ) if self._joint_names else None
+            self._joints_of, self._joints_asked = client.greeting, self._joint_names
+        last: dict[str, Any] = {}
+        while self._joints is not None and (sample := self._joints.receive(0)) is not None:
+            last = dict(sample.values)
+        return last
 
     def _open_stream(self, model: dict[str, Any] | None) -> None:
         """Listen to the telemetry of another model."""
@@ -238,7 +286,9 @@ class DaemonBridge:
         if model is None or self._ended.is_set():
             return
         make = partial(Client, self.address, name=self.name, role="watch", keys=self.keys)
-        self._stream = TelemetryStream(make, model, lambda: self.status, partial(self._call, self._pass_on))
+        self._stream = TelemetryStream(
+            make, model, lambda: self.status, partial(self._call, self._pass_on), self._clock
+        )
         columns = [{"name": name, "unit": unit} for name, unit in self._stream.columns]
         self._call(self._new_layout, columns)
 

@@ -10,27 +10,55 @@ import re
 import select
 import shutil
 import signal
+import struct
 import sys
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar
 
+from starlette.responses import Response
+
+from nuc_engine.ui.answers import problem
+from nuc_engine.ui.reading import plain
+from sccils_schemas.names import printable
+
+T = TypeVar("T")
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 MOST_WAITING = 8
 KEPT = 16
+MOST_KEPT_BYTES = 2 << 30
+"""Of what jobs that have ended left; the oldest go first."""
+RESULT = "bout"
+"""The folder of a data directory that a job leaves in its own."""
+HELD = "it stands still: a bout drives real servos"
 _END_S = 3.0
+_LOOK_S = 0.5
 _BAR = re.compile(r"\[([#.-]{4,})\]")
 _MARKS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LONGEST = 400
+_COLUMNS = 200
+_FOLDER = "{folder}"
+_MOST_RESULT = 1 << 20
+_TABLES = frozenset({"doctor", "scan", "registers"})
+"""Kinds whose result the page shows as it is."""
+
+_DONE_BY = MappingProxyType(
+    {"replay": "identical", "doctor": "checks", "registers": "registers", "experiment": "experiments"}
+)
+"""What the result has, by kind, where the job has done what it was to do whatever it found."""
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One of them. `words` are those after `nuc`; `file` is what it leaves, in a folder of its own."""
+    """One of them. `words` are those after `nuc`; `file` is what it leaves, in a folder of its own.
+
+    `files` are put there first, by their paths in it.
+    """
 
     id: str
     kind: str
@@ -38,10 +66,14 @@ class Job:
     words: Sequence[str]
     folder: Path
     file: Path | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     state: State = "waiting"
     progress: float | None = None
     text: str = ""
     result: dict[str, Any] = field(default_factory=dict[str, Any])
+    size: int = 0
+    held: Callable[[], bool] = lambda: False
+    """Whether it is to stand still for now."""
     _process: asyncio.subprocess.Process | None = None
 
     def told(self) -> dict[str, Any]:
@@ -53,51 +85,83 @@ class Job:
             "bout": self.bout,
             "state": self.state,
             "progress": 1.0 if self.state == "done" else self.progress,
-            "text": self.text,
+            "text": printable(self.text),
+            "found": self.result if self.kind in _TABLES and self.result else None,
             "verdict": verdict(self.result) if self.kind == "replay" and self.result else None,
             "file": self.file.name if whole and self.file is not None else None,
+            "result": f"job:{self.id}" if self.result_folder is not None else None,
         }
+
+    @property
+    def result_folder(self) -> Path | None:
+        """The data directory that it leaves, once it has ended; None where it leaves none."""
+        folder = self.folder / RESULT
+        return folder if self.state in ("done", "failed") and folder.is_dir() else None
 
     async def run(self) -> None:
         """Run it to its end."""
         if self.state != "waiting":
             return
-        self.folder.mkdir()
-        self.state = "running"
         try:
+            await _to_its_end(asyncio.to_thread(self._put_files))
+            while self.held():
+                self.text = HELD
+                await asyncio.sleep(_LOOK_S)
+            self.state = "running"
             out = await self._outcome()
         except asyncio.CancelledError:
             await self._end()
             self.state = "cancelled"
             raise
-        if self._process is None:
-            return
-        with suppress(ValueError, RecursionError):
-            self.result = dict(json.loads(out))
-        # A replay that found a difference has done what it was to do.
-        good = self._process.returncode == 0 or (self.kind == "replay" and "identical" in self.result)
+        with suppress(ValueError, TypeError, RecursionError):
+            self.result = dict(plain(json.loads(out))) if len(out) <= _MOST_RESULT else {}
+        good = (self._process is not None and self._process.returncode == 0) or _DONE_BY.get(self.kind) in self.result
         self.state = "done" if good else "failed"
         if self.result.get("errors"):
             self.text = str(self.result["errors"][0])[:_LONGEST]
+
+    def _put_files(self) -> None:
+        self.folder.mkdir()
+        for name, content in self.files.items():
+            path = self.folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+        self.files = {}
 
     async def _outcome(self) -> bytes:
         """Run it; return what it said on stdout."""
         with _terminal(self._hear) as terminal:
             self._process = await asyncio.create_subprocess_exec(
-                *(*_NICELY, sys.executable, "-m", "nuc_engine.cli", *self.words),
+                *(*_AS_A_CHILD, sys.executable, "-m", "nuc_engine.cli", *self.words),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=terminal,
                 start_new_session=True,
             )
-            out, _ = await self._process.communicate()
+            holding = asyncio.create_task(self._hold(self._process))
+            try:
+                out, _ = await self._process.communicate()
+            finally:
+                holding.cancel()
             return out
+
+    async def _hold(self, process: asyncio.subprocess.Process) -> None:
+        """Let it stand still, with all it has begun, as long as it is held."""
+        stands = False
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            if self.held() != stands and sys.platform != "win32":
+                stands = not stands
+                self.text = HELD if stands else ""
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGSTOP if stands else signal.SIGCONT)
 
     def _hear(self, said: str) -> None:
         for line in re.split(r"[\r\n]+", _MARKS.sub("", said)):
             if bar := _BAR.search(line):
                 self.progress = bar[1].count("#") / len(bar[1])
-            elif line.strip():
+                line = line[bar.end() :]  # noqa: PLW2901  how far it is, in words
+            if line.strip():
                 self.text = line.strip()[:_LONGEST]
 
     async def _end(self) -> None:
@@ -119,7 +183,11 @@ def _terminal(hear: Callable[[str], None]) -> Generator[int]:
     if sys.platform == "win32":  # no terminals there: no bars
         yield asyncio.subprocess.DEVNULL
         return
+    import fcntl
+    import termios
+
     near, far = os.openpty()
+    fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("4H", 24, _COLUMNS, 0, 0))
     loop = asyncio.get_running_loop()
 
     def read() -> None:
@@ -147,6 +215,7 @@ def _ask_to_end(process: asyncio.subprocess.Process) -> None:
         process.terminate()
     else:
         os.killpg(process.pid, signal.SIGTERM)
+        os.killpg(process.pid, signal.SIGCONT)
 
 
 def _end_at_once(process: asyncio.subprocess.Process) -> None:
@@ -158,6 +227,22 @@ def _end_at_once(process: asyncio.subprocess.Process) -> None:
 
 _ENDS = (_ask_to_end, _end_at_once)
 _NICELY = () if sys.platform == "win32" else ("nice", "-n", "10")
+# Whatever becomes of the server: what it began ends with it.
+_AS_A_CHILD = (*(("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()), *_NICELY)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Wait for what can not be stopped half-way, also where nobody wants it any more."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 class JobQueue:
@@ -169,18 +254,30 @@ class JobQueue:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._turn = asyncio.Lock()
         self._numbers = itertools.count(1)
+        self._removing: set[asyncio.Future[None]] = set()
 
-    def start(self, kind: str, bout: str, words: Sequence[str], leaves: str = "") -> Job | None:
+    def start(
+        self,
+        kind: str,
+        bout: str,
+        words: Sequence[str],
+        leaves: str = "",
+        files: Mapping[str, bytes] = MappingProxyType({}),
+        held: Callable[[], bool] = lambda: False,
+    ) -> Job | None:
         """Begin one, as soon as those before it have ended; None where too many wait.
 
-        `leaves` is the name of the file it makes, which `{out}` stands for in its words.
+        `leaves` is the name of the file it makes, which `{out}` stands for in its words; `{folder}` at the beginning of
+        one is the job's own, in which `files` lie. While it is `held` it stands still.
         """
         if len(self._tasks) >= MOST_WAITING:
             return None
         number = str(next(self._numbers))
         folder = self._folder / number
         file = folder / leaves if leaves else None
-        job = Job(number, kind, bout, [str(file) if word == "{out}" else word for word in words], folder, file)
+        placed = [str(folder) + word.removeprefix(_FOLDER) if word.startswith(_FOLDER) else word for word in words]
+        placed = [str(file) if word == "{out}" else word for word in placed]
+        job = Job(number, kind, bout, placed, folder, file, files, held=held)
         self._jobs[number] = job
         task = asyncio.get_running_loop().create_task(self._run(job))
         self._tasks[number] = task
@@ -205,18 +302,31 @@ class JobQueue:
         """End all."""
         for job in list(self._jobs.values()):
             await self.cancel(job)
+        if self._removing:
+            await asyncio.wait(self._removing)
 
     async def _run(self, job: Job) -> None:
         try:
             async with self._turn:
                 await job.run()
-        except OSError as error:
-            job.state, job.text = "failed", str(error)
+            with suppress(OSError):  # it is being removed
+                job.size = await asyncio.to_thread(_size, job.folder)
+        except Exception as error:  # whatever it is: the page is told, and the next one has its turn
+            job.state, job.text = "failed", f"{type(error).__name__}: {error}"[:_LONGEST]
 
     def _forget(self) -> None:
         over = deque(number for number in self._jobs if number not in self._tasks)
-        while len(self._jobs) > KEPT and over:
-            shutil.rmtree(self._jobs.pop(over.popleft()).folder, ignore_errors=True)
+        while over and (len(self._jobs) > KEPT or sum(job.size for job in self._jobs.values()) > MOST_KEPT_BYTES):
+            folder = self._jobs.pop(over.popleft()).folder
+            self._removing.add(
+                task := asyncio.ensure_future(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
+            )
+            task.add_done_callback(self._removing.discard)
+
+
+def too_many() -> Response:
+    """Say that one more can not wait."""
+    return problem(429, "too_fast", "too many jobs wait", "wait for them, or cancel one")
 
 
 def verdict(result: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 
@@ -25,9 +26,12 @@ import uvicorn
 
 from nuc_engine.client import Client, ClientError, Keys
 from nuc_engine.ui.access import TOKEN_S, PageAccess
+from nuc_engine.ui.bench import BenchTools
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.bridge import DaemonBridge
 from nuc_engine.ui.connections import MOST_CONNECTIONS, BoundedProtocol
+from nuc_engine.ui.experiments import ExperimentPages
+from nuc_engine.ui.scripts import ScriptPages
 from nuc_engine.ui.server import Workbench
 from nuc_engine.ui.stop import TorqueOffPath
 from nuc_engine.ui.unwatched import UnwatchedStop
@@ -51,6 +55,8 @@ class WorkbenchOptions:
     port: int = 0
     browser: bool = True
     stop_without_tab_s: float | None = None
+    emulated: bool = False
+    """The daemon at `address` was started with an emulated leg: nothing real moves."""
 
 
 def serve(wanted: WorkbenchOptions, say: Callable[[str], None]) -> None:
@@ -66,15 +72,20 @@ def serve(wanted: WorkbenchOptions, say: Callable[[str], None]) -> None:
             say(f"http://{_HOST}:{port}/  (open {page}, which holds the key)")
             if wanted.browser:
                 threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
-            asyncio.run(_serve(wanted, access, listening))
+            asyncio.run(_serve(wanted, access, listening, say))
 
 
-async def _serve(wanted: WorkbenchOptions, access: PageAccess, listening: socket.socket) -> None:
+async def _serve(
+    wanted: WorkbenchOptions, access: PageAccess, listening: socket.socket, say: Callable[[str], None]
+) -> None:
     async with AsyncExitStack() as stack:
         spare = stack.enter_context(tempfile.TemporaryDirectory(prefix="nuc-ui-"))
         bouts = BoutPages(wanted.data, Path(spare))
         stack.push_async_callback(bouts.close)
-        workbench = Workbench(access, wanted.author, more=bouts.routes())
+        scripts, bench = ScriptPages(bouts.readers, bouts.jobs), BenchTools(bouts.jobs)
+        experiments = ExperimentPages(bouts.readers, bouts.jobs, wanted.data, lambda: workbench.drives)
+        more = [page.routes() for page in (bouts, scripts, bench, experiments)]
+        workbench = Workbench(access, wanted.author, more=chain.from_iterable(more), emulated=wanted.emulated)
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
             workbench.stop = TorqueOffPath(wanted.address, name=wanted.author, keys=wanted.keys)
@@ -83,8 +94,22 @@ async def _serve(wanted: WorkbenchOptions, access: PageAccess, listening: socket
             stack.push_async_callback(bridge.close)
             if wanted.stop_without_tab_s is not None:
                 client = partial(Client, wanted.address, name=bridge.name, keys=wanted.keys)
-                workbench.unwatched = UnwatchedStop(wanted.stop_without_tab_s, client, lambda: bridge.status)
-        await _PageServer(_config(workbench), bouts).serve(sockets=[listening])
+                unwatched = workbench.unwatched = UnwatchedStop(
+                    wanted.stop_without_tab_s, client, lambda: bridge.status
+                )
+
+                async def leave() -> None:
+                    for client in workbench.clients.values():
+                        if client.in_control:
+                            unwatched.gone(client.name)
+                    if said := await unwatched.close():
+                        say(said)
+
+                stack.push_async_callback(leave)
+        server = _PageServer(_config(workbench), bouts)
+        if sys.platform != "win32":  # a terminal that is closed is an end like any other
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, server.handle_exit, signal.SIGHUP, None)
+        await server.serve(sockets=[listening])
 
 
 class _PageServer(uvicorn.Server):

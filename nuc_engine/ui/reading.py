@@ -13,27 +13,36 @@ import struct
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
 
 from nuc_engine.analysis.bout import Bout
-from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.analysis.errors import AnalysisError, BoutError
+from nuc_engine.analysis.listing import MOST_MANIFEST_BYTES, BoutEntry, list_bouts, read_manifest
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.log_columns import OLD_JOINTLIST
 from nuc_engine.analysis.series import Series, hold, interpolate
 from nuc_engine.analysis.stepstats import bout_stats
 from nuc_engine.analysis.tracks import FloatArray, IntArray
 from nuc_engine.analysis.windows import windows_of_bout
-from nuc_engine.plants.spec import PLANT_SPEC_FILE
+from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError
 from nuc_engine.recording.files import DATA_LOGS, EVENT_LOG, MANIFEST_FILE, NOTES_FILE, PLANT_LOG
 from nuc_engine.ui.scene import scene_of
 
 MOST_LOG_BYTES = 1 << 29
 """Logs of a bout that are read at all."""
+
+MOST_MEMORY = 4 << 30
+"""Bytes that a reader may take: what such logs need."""
+
+MOST_BOUTS = 2000
+"""Bouts that are listed: the newest."""
 
 LEAST, MOST = 4, 20_000
 """Records that may be asked for at once."""
@@ -45,7 +54,11 @@ _NICE = 10
 _THUMBNAIL_INCHES = (1.6, 1.2)
 _EVENT_FILES = (EVENT_LOG,)
 _MOST_EVENTS = 5000
+_MOST_EVENT_BYTES = 4 << 20
+_MOST_LABELS = 64
 _LONGEST = 300
+_LONGEST_REASON = 4000
+_DEEPEST = 32
 _PLANT_NAMES = ("plant.x_cm", "plant.y_cm", "plant.z_cm", "plant.contact_n")
 
 Told = tuple[bool, Any]
@@ -57,15 +70,36 @@ def begin() -> None:
     if sys.platform != "win32":
         os.nice(_NICE)
     if sys.platform == "linux":
+        import resource
+
         ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY if most < 0 else min(MOST_MEMORY, most), most))
 
 
 def guarded(function: Callable[..., Any], *words: Any) -> Told:
     """Return (True, result), or (False, why there is none): what a reader raises may not fit through a pipe."""
     try:
         return True, function(*words)
-    except (AnalysisError, OSError, ValueError, KeyError, MemoryError, ImportError) as error:
-        return False, str(error) or type(error).__name__
+    except Exception as error:  # what files hold that nobody wrote by this program may break any reader
+        known = isinstance(error, AnalysisError | PlantSpecError | OSError | ValueError | KeyError | ImportError)
+        text = str(error)[:_LONGEST_REASON].encode("utf-8", "replace").decode()
+        return False, text if known and text else f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+def listed(root: Path) -> list[BoutEntry]:
+    """Return the newest data directories of a folder, none where there is no such folder; texts within bounds."""
+    try:
+        return [_shortened(entry) for entry in list_bouts(root, MOST_BOUTS)]
+    except BoutError:  # the first bout makes it
+        return []
+
+
+def _shortened(entry: BoutEntry) -> BoutEntry:
+    texts = {name: getattr(entry, name)[:_LONGEST] for name in ("configuration", "script", "state", "clock", "started")}
+    labels = {key[:_LONGEST]: text[:_LONGEST] for key, text in islice(entry.labels.items(), _MOST_LABELS)}
+    notes = tuple(note[:_LONGEST] for note in entry.notes[:_MOST_LABELS])
+    return replace(entry, **texts, labels=labels, notes=notes, problem=entry.problem[:_LONGEST])
 
 
 def describe(folder: Path) -> bytes:
@@ -248,16 +282,33 @@ def _base_z_cm(bout: Bout) -> float:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()[:_MOST_EVENTS]
+        with path.open("rb") as file:
+            return file.read(_MOST_EVENT_BYTES).decode(errors="replace").splitlines()[:_MOST_EVENTS]
     except OSError:
         return []
 
 
 def _manifest(folder: Path) -> Any:
     try:
-        return json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+        return plain(read_manifest(folder))
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def plain(value: Any, depth: int = _DEEPEST) -> Any:
+    """Return JSON as it can be sent on: no halves of characters, no numbers beyond doubles, nothing too deep."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        return f"{value:.6e}" if abs(value) < 1 << 1000 else "a number that is too long"
+    if not depth:
+        return "nested too deeply"
+    if isinstance(value, dict):
+        pairs = cast("dict[str, Any]", value).items()
+        return {plain(key): plain(each, depth - 1) for key, each in pairs}
+    if isinstance(value, list):
+        return [plain(each, depth - 1) for each in cast("list[Any]", value)]
+    return value
 
 
 def _statistics(bout: Bout) -> dict[str, Any]:
@@ -285,6 +336,8 @@ def _loaded(folder: Path) -> Bout:
         for name in (*DATA_LOGS, PLANT_LOG, MANIFEST_FILE)
         if (found := _stat(folder / name)) is not None
     )
+    if (manifest := _stat(folder / MANIFEST_FILE)) is not None and manifest.st_size > MOST_MANIFEST_BYTES:
+        raise AnalysisError(f"{folder}: its manifest has more than {MOST_MANIFEST_BYTES >> 20} MiB")
     if sum(size for size, _ in sizes) > MOST_LOG_BYTES:
         raise AnalysisError(f"{folder}: more than {MOST_LOG_BYTES >> 20} MiB of logs: use nuc stats, plot, export")
     return _load(folder, sizes)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_urlsafe
 from time import monotonic, time
 from types import MappingProxyType
 from typing import Any
@@ -21,13 +22,13 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from nuc_engine.client import Client
+from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.ui.access import PageAccess
-from nuc_engine.ui.answers import answer, body_of, problem
+from nuc_engine.ui.answers import MOST_LONG, answer, body_of, problem
 from nuc_engine.ui.bridge import DaemonBridge, encode
 from nuc_engine.ui.outbox import Outbox
 from nuc_engine.ui.stop import TorqueOffPath
-from nuc_engine.ui.tab import BrowserTab, TabClient, read_message
+from nuc_engine.ui.tab import BrowserTab, TabClient, error_of, read_message
 from nuc_engine.ui.unwatched import UnwatchedStop
 
 WEB = Path(__file__).with_name("web")
@@ -88,17 +89,19 @@ class Workbench:
     unwatched: UnwatchedStop | None = None
     more: Iterable[BaseRoute] = ()
     bouts: bool = True
+    emulated: bool = False
     web: Path = WEB
     tabs: int = 0
     stops: int = 0
-    extra: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What else the page is told first."""
+    clients: dict[str, TabClient] = field(default_factory=dict[str, TabClient])
+    """Of the tabs that are open, by a key that each is told."""
 
     def app(self) -> ASGIApp:
         """Return the application."""
         routes: list[BaseRoute] = [
             Route("/api/session", self.open_session, methods=["POST"]),
             Route("/api/token", self.new_token, methods=["POST"]),
+            Route("/api/ask/{tab}", self.ask, methods=["POST"]),
             *self.more,
             WebSocketRoute("/live", self.live),
             WebSocketRoute("/stop", self.stop_button),
@@ -106,12 +109,18 @@ class Workbench:
         ]
         return RequestGuard(Starlette(routes=routes), self.access)
 
+    @property
+    def drives(self) -> bool:
+        """Whether a bout drives real servos now, as far as that is known."""
+        status = None if self.bridge is None else self.bridge.status
+        return not self.emulated and status is not None and status.get("mode") == "RUNNING"
+
     # --- HTTP ---
 
     async def open_session(self, request: Request) -> Response:
         """Give a session's secret for a token."""
         try:
-            asked = msgspec.json.decode(await body_of(request), type=dict[str, str])
+            asked = msgspec.json.decode(await body_of(request) or b"", type=dict[str, str])
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             asked = {}
         secret = self.access.exchange(asked.get("token", ""))
@@ -122,6 +131,27 @@ class Workbench:
     async def new_token(self, request: Request) -> Response:
         """Give a token for another tab."""
         return answer({"token": self.access.new_token()})
+
+    async def ask(self, request: Request) -> Response:
+        """Do a request of a tab by its own client: what is too long for a message of its WebSocket, either way.
+
+        It is answered as there: a browser says of every status that is an error that something did not load.
+        """
+        if request.path_params["tab"] not in self.clients:
+            return answer({"ok": False, "error": error_of(_gone())})
+        body = await body_of(request, MOST_LONG)
+        client = self.clients.get(request.path_params["tab"])
+        if not body:
+            return problem(413, "bad_request", f"expected a request of at most {MOST_LONG >> 20} MiB")
+        try:
+            asked = read_message(body.decode())
+            if client is None:
+                raise _gone()
+            return answer({"ok": True, "result": await client.ask(asked.method or "", asked.params or {})})
+        except ClientError as error:
+            return answer({"ok": False, "error": error_of(error)})
+        except ValueError as error:
+            return problem(400, "bad_request", str(error))
 
     async def static(self, request: Request) -> Response:
         """Give a file of the page."""
@@ -148,8 +178,10 @@ class Workbench:
             return await _shut(socket, CROWDED)
         self.tabs += 1
         outbox = Outbox()
-        bridge, client = self.bridge, self._client()
-        tab = BrowserTab(_Text(socket), outbox, client, lambda: encode("welcome", **self._welcome(client)))
+        bridge, client, key = self.bridge, self._client(), token_urlsafe(16)
+        tab = BrowserTab(_Text(socket), outbox, client, lambda: encode("welcome", **self._welcome(client), tab=key))
+        if client is not None:
+            self.clients[key] = client
         try:
             await tab.greet()
             if bridge is not None:
@@ -157,6 +189,7 @@ class Workbench:
             await tab.run()
         finally:
             self.tabs -= 1
+            self.clients.pop(key, None)
             if bridge is not None:
                 bridge.part(tab)
             if self.unwatched is not None and client is not None and client.in_control:
@@ -188,7 +221,6 @@ class Workbench:
             "layout": 0 if bridge is None else bridge.layout,
             "every_cycle": bridge is not None and bridge.every_cycle,
             "stop": None if self.stop is None else self.stop.path,
-            **self.extra,
         }
 
     async def stop_button(self, socket: WebSocket) -> None:
@@ -273,6 +305,10 @@ async def _text(socket: WebSocket) -> str:
     if message["type"] != "websocket.receive" or not isinstance(text, str):
         raise WebSocketDisconnect
     return text
+
+
+def _gone() -> Refused:
+    return Refused("gone", "this tab is not connected", "try again in a moment")
 
 
 async def _first(socket: WebSocket) -> str | None:

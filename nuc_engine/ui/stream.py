@@ -7,6 +7,7 @@ clock, in ns. Telemetry may miss cycles; `cycle` says which a record is of.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
@@ -16,6 +17,9 @@ from nuc_engine.daemon.modes import Mode
 
 RATE_HZ = 500.0
 """The most there is; what is sent is a value for each cycle."""
+
+QUESTIONS = 256
+"""Answers that say what the daemon's clock shows, of which the quickest counts: the last minute's."""
 
 _WAIT_S = 0.1
 _BATCH_S = 0.01
@@ -49,10 +53,38 @@ def fields_of(model: Mapping[str, Any]) -> list[StreamField]:
     ]
 
 
+class DaemonClock:
+    """What a daemon's clock shows, in terms of one that only moves forward here, from its answers to questions.
+
+    A question tells it to half of the time it took; that of the quickest is kept. One that no such time explains tells
+    that a clock was set: what was heard before counts no more.
+    """
+
+    def __init__(self) -> None:
+        self._heard: deque[tuple[float, float]] = deque(maxlen=QUESTIONS)
+        self._ahead_s: float | None = None
+
+    def heard(self, asked_s: float, answered_s: float, unix_s: float) -> None:
+        """Hear what it showed at some moment between question and answer; 0: it does not tell."""
+        if not unix_s:
+            return
+        doubt_s, ahead_s = (answered_s - asked_s) / 2, unix_s - (asked_s + answered_s) / 2
+        if self._heard:
+            least_s, before_s = min(self._heard)
+            if abs(ahead_s - before_s) > least_s + doubt_s:
+                self._heard.clear()
+        self._heard.append((doubt_s, ahead_s))
+        self._ahead_s = min(self._heard)[1]
+
+    def age_s(self, unix_s: float, now_s: float) -> float | None:
+        """Return how old what it stamped is now; None where nothing was heard of it."""
+        return None if self._ahead_s is None else max(0.0, now_s + self._ahead_s - unix_s)
+
+
 class TelemetryStream:
     """One subscription, on a thread of its own. `hear` gets batches of rows; `status` returns the daemon's last one.
 
-    `columns` are those of the rows, name and unit.
+    `columns` are those of the rows, name and unit; `age_s` is how old the newest row was when it came, by `clock`.
     """
 
     def __init__(
@@ -61,8 +93,10 @@ class TelemetryStream:
         model: Mapping[str, Any],
         status: Callable[[], Mapping[str, Any]],
         hear: Callable[[Sequence[Row]], None],
+        clock: DaemonClock,
     ) -> None:
-        self._make, self._status, self._hear = make, status, hear
+        self._make, self._status, self._hear, self._clock = make, status, hear, clock
+        self.age_s: float | None = None
         self._fields = fields_of(model)
         head = [("time", "ns since 1970, UTC"), ("cycle", "1"), ("bout", "1"), ("mode", "nuc_engine.daemon.modes.Mode")]
         self.columns = [*head, *((field.name, field.unit) for field in self._fields)]
@@ -92,6 +126,7 @@ class TelemetryStream:
             if sample is not None and (cycle := sample.values.get("engine.cycle")) != before:
                 before = cycle
                 rows.append(self._row(sample))
+                self.age_s = self._clock.age_s(sample.unix_time_s, monotonic())
             if rows and monotonic() >= due_s:
                 self._hear(rows)
                 rows, due_s = [], monotonic() + _BATCH_S

@@ -27,7 +27,7 @@ from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.messages.answers import Greeting
 from nuc_engine.messages.checked import check_request
 from nuc_engine.messages.errors import NotAnswered
-from nuc_engine.messages.requests import REQUESTS, OffRequest, Request
+from nuc_engine.messages.requests import REQUESTS, SLOW_S, OffRequest, Request
 from nuc_engine.ui.outbox import Message, Outbox
 
 BEAT_S = 3.0
@@ -105,7 +105,12 @@ class TabClient:
         self._make, self._done, self._took, self._off = make, done, took, off
         self._took_from: Greeting | None = None
         self._thread = ThreadPoolExecutor(1, "nuc-ui tab")
+        # What takes long is asked by another client: nothing that drives or stops waits for it.
+        self._looking = ThreadPoolExecutor(1, "nuc-ui tab, looking")
+        self._off_thread = ThreadPoolExecutor(1, "nuc-ui tab, off")
+        self._offs: asyncio.Future[dict[str, Any]] | None = None
         self._client: Client | None = None
+        self._looker: Client | None = None
         self._waiting = 0
         self._took_s: float | None = None
         self._said_s = 0.0
@@ -145,15 +150,19 @@ class TabClient:
             raise Refused("unknown_method", f"no method {method!r} for a page")
         if self._waiting >= MOST_WAITING:
             raise Refused("too_fast", f"{MOST_WAITING} requests of this tab wait for their answers", "wait for them")
+        if self._left:
+            raise Refused("gone", "this tab is gone")
         request = check_request(kind, params)
         if isinstance(request, OffRequest) and self._off is not None:
             return await self._take_off(self._off, request)
         self._waiting += 1
         try:
+            if beside(kind):
+                return await _on(self._looking, lambda: self._look(request))
             return await self._run(lambda: self._ask(request))
         finally:
             self._waiting -= 1
-            if method == "take_control" and self.in_control:
+            if method == "take_control" and self.in_control and not self._left:
                 self._took()
 
     def keep(self) -> None:
@@ -168,19 +177,24 @@ class TabClient:
         `in_control` stays what it was.
         """
         self._left = True
-        self._thread.submit(self._close)
-        self._thread.shutdown(wait=False, cancel_futures=False)
+        for thread, close in ((self._thread, self._close), (self._looking, self._close_looker)):
+            thread.submit(close)
+            thread.shutdown(wait=False, cancel_futures=False)
+        self._off_thread.shutdown(wait=False, cancel_futures=False)
 
     async def _take_off(self, off: Callable[[str], dict[str, Any]], request: OffRequest) -> Any:
         """Take the torque off, whatever else of this tab waits for its answer."""
-        answer = await asyncio.to_thread(off, request.why)
+        # On a thread of its own, and once however often it is asked for meanwhile.
+        if self._offs is None or self._offs.done():
+            self._offs = asyncio.ensure_future(_on(self._off_thread, lambda: off(request.why)))
+        answer = await asyncio.shield(self._offs)
         if "off" not in answer:
             raise Refused("failed", str(answer.get("off_failed", "no answer")), "cut the supply")
         self._done()
         return answer["off"]
 
     async def _run(self, what: Callable[[], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, what)
+        return await _on(self._thread, what)
 
     # --- on the thread ---
 
@@ -193,6 +207,8 @@ class TabClient:
         self._open().greet(2.0)
 
     def _ask(self, request: Request[Any]) -> Any:
+        if self._left:  # what it still had to ask would be done for nobody
+            raise Refused("gone", "this tab is gone")
         client, method = self._open(), request.method
         if type(request).control or method in _CONTROLLED:
             if self._took_s is not None:
@@ -217,6 +233,26 @@ class TabClient:
     def _close(self) -> None:
         if self._client is not None:
             self._client.close()
+
+    def _look(self, request: Request[Any]) -> Any:
+        if self._left:
+            raise Refused("gone", "this tab is gone")
+        if self._looker is None:
+            self._looker = self._make()
+        return self._looker.do(request)
+
+    def _close_looker(self) -> None:
+        if self._looker is not None:
+            self._looker.close()
+
+
+def beside(kind: type[Request[Any]]) -> bool:
+    """Say whether a request changes nothing and may take long."""
+    return not kind.control and kind.at_least_s >= SLOW_S
+
+
+async def _on(thread: ThreadPoolExecutor, what: Callable[[], Any]) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(thread, what)
 
 
 class BrowserTab:

@@ -116,6 +116,7 @@ class FakeDaemon:
         self.payloads: list[bytes] = []
         self.silent: set[str] = set()
         self.undone: list[tuple[str, Any]] = []
+        self.kept: dict[str, dict[str, Any]] = {}
         self.edits: list[tuple[str, Any]] = []
         self.recording = ""
         self.labels: dict[str, str] = {}
@@ -250,7 +251,7 @@ class FakeDaemon:
                 unknown.append(str(name))
         return {"values": values, "unknown": unknown, "cycle": self.cycle, "time_s": self.cycle * 0.005}
 
-    def do_set(self, changes: list[Any], time_s: float | None = None) -> Any:
+    def do_set(self, changes: list[Any], time_s: float | None = None, back_after_s: float | None = None) -> Any:
         names = [self.leg.name(ref) for ref, _ in changes]
         if time_s is not None:
             return WAITS | {"pending": 7, "requests": [7]}
@@ -261,7 +262,35 @@ class FakeDaemon:
         for name, (_, value) in zip(names, changes, strict=True):
             self.edits.append((name, self.leg.values[name]))
             self.leg.values[name] = value
-        return self._done([{"name": n, "value": self.leg.values[n]} for n in names], [])
+        done = self._done([{"name": n, "value": self.leg.values[n]} for n in names], [])
+        return done if back_after_s is None else done | {"back": 9}
+
+    def do_history(self) -> Any:
+        def made(number: int, name: str, before: Any, after: Any) -> Any:
+            change = {"what": "write", "name": name, "before": before, "after": after}
+            return {"request": number, "author": "bob", "time_s": None, "cycle": 3, "changes": [change], "left_out": 0}
+
+        done = [made(k, name, value, self.leg.values[name]) for k, (name, value) in enumerate(self.edits)]
+        return {
+            "done": done[::-1],
+            "undone": [made(0, name, self.leg.values[name], v) for name, v in self.undone[::-1]],
+        }
+
+    def do_keep_values(self, name: str) -> Any:
+        self.kept[name] = dict(self.leg.values)
+        return self._kept(name)
+
+    def do_kept_values(self) -> Any:
+        return [self._kept(name) for name in self.kept]
+
+    def do_recall_values(self, name: str) -> Any:
+        if name not in self.kept:
+            raise Refusal("not_found", f"nothing is kept as {name!r}")
+        return self.do_set([(other, self.kept[name][other]) for other in self._kept(name)["differing"]])
+
+    def _kept(self, name: str) -> Any:
+        differing = [other for other, value in self.kept[name].items() if self.leg.values.get(other) != value]
+        return {"name": name, "author": "bob", "unix_time_s": 1.0, "differing": differing}
 
     def do_script(self, text: str, offset: str = "start") -> Any:
         return WAITS | {"pending": 8, "requests": [8]}

@@ -125,7 +125,19 @@ def test_every_method_is_understood(leg: Client, pumped: Pumped) -> None:
         requests.ForgetRequest("all"),
         requests.UndoRequest(),
         requests.RedoRequest(),
+        requests.HistoryRequest(),
+        requests.KeepValuesRequest("first"),
+        requests.set_values({LEV: -0.25}),
+        requests.KeptValuesRequest(),
+        requests.RecallValuesRequest("first"),
+        requests.RulesRequest("Coxa-Trochanter"),
         requests.RecordStopRequest(),
+        requests.ScriptsRequest(),
+        requests.ScriptTextRequest("experiment_a"),
+        requests.ValidateRequest(text="<hdsoscript/>"),
+        requests.StoreScriptRequest("empty", "<hdsoscript/>"),
+        requests.StoreConfigurationRequest("roach", leg.do(requests.DocumentsRequest())),
+        requests.BoutsRequest(),
         requests.TweakRequest("Femur-Tibia", 3),
         requests.PoseSaveRequest("standing"),
         requests.PosesRequest(),
@@ -152,6 +164,7 @@ def test_every_method_is_understood(leg: Client, pumped: Pumped) -> None:
         leg.do(request)
     # What is not asked above has a test of its own below, or is sent when a client is closed.
     done = {request.method for request in asked} | {"hello", "status", "configure", "model", "get", "subscribe"}
+    done |= {"bout_files", "fetch"}
     assert set(requests.REQUESTS) - done == {"unsubscribe", "leave"}
 
 

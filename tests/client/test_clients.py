@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+import zmq
 
 from nuc_engine.client import AsyncClient, Client, ClientError, NotAnswered, Refused
 from nuc_engine.client.methods import Methods
@@ -102,7 +103,7 @@ def test_a_late_answer_is_not_taken_for_another(
 
     def late(sender: bytes, payload: bytes) -> list[bytes]:
         answers = replies(sender, payload)
-        if b"configurations" in payload:
+        if b"events" in payload:
             held.extend(answers)
             return []
         return [*held, *answers] if b"status" in payload else answers
@@ -112,10 +113,30 @@ def test_a_late_answer_is_not_taken_for_another(
         leg.get([])
         clock.runs = True
         with pytest.raises(NotAnswered):
-            leg.configurations()
+            leg.events()
         clock.runs = False
         assert leg.status().mode == "CONFIGURED"
     assert held
+
+
+def test_a_daemon_that_goes_away_between_room_and_sending_was_sent_nothing(served: Serving, address: str) -> None:
+    with Client(address, name="rutter") as leg:
+        leg.status()
+        socket = leg._socket
+
+        class Gone:
+            def send(self, payload: bytes, flags: int) -> None:
+                raise zmq.Again
+
+            def __getattr__(self, name: str) -> object:
+                return getattr(socket, name)
+
+        leg._socket = Gone()
+        with pytest.raises(NotAnswered, match="went away") as caught:
+            leg.status()
+        assert not caught.value.sent
+        leg._socket = socket
+        assert leg.status().mode == "CONFIGURED"
 
 
 def test_a_daemon_that_comes_back_is_greeted_anew(daemon: FakeDaemon, address: str, clock: Clock) -> None:

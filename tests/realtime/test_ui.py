@@ -147,6 +147,8 @@ def test_a_bout_without_its_tab_ends_where_that_was_asked_for(bench, ui):
         tab.ask("take_control")
         tab.insist("run")
     wait_for(lambda: served.words()["mode"] != "RUNNING", "the end of the bout", served)
+    # The mode stands in shared memory before the service has read of the end.
+    wait_for(lambda: "bout_end" in [event["name"] for event in served.client.events()], "the end told", served)
     assert [event["name"] for event in served.client.events()].count("bout_end") == 1
 
 
@@ -317,6 +319,7 @@ def test_its_redirect_file_is_for_its_owner_alone_and_its_token_is_used_once(ui)
 def test_what_is_no_request_neither_ends_it_nor_reaches_the_daemon(bench, ui):
     _, served = bench
     before = served.words()["connections"], len(served.words()["clients"])
+    assert ui.http("GET", "/api/bouts")[0] == 200  # who reads bouts is started by the first who asks
     files = len(os.listdir(f"/proc/{ui.pid}/fd"))
     assert throw(ui.port, ui.secret, 400, seed=7) == 400
     assert ui.http("GET", "/api/bouts")[0] == 200
@@ -344,7 +347,7 @@ def test_with_an_emulated_leg_it_starts_a_daemon_and_ends_it(tmp_path):
         assert daemon
     finally:
         assert ui.end() == 0
-    assert not any(alive(pid) for pid in daemon)
+    wait_for(lambda: not any(alive(pid) for pid in daemon), "the end of all that it started")
     assert not ui.page.exists()
     assert "Traceback" not in ui.said(), ui.said()
 

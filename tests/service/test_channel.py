@@ -22,7 +22,7 @@ from nuc_engine.service.channel import MAX_PAYLOAD, Sockets
 from nuc_engine.service.clients import BURST
 from nuc_engine.service.errors import ServiceError
 from nuc_engine.service.methods import MAX_ID, read_request
-from tests.service.bench import Refusal, bench
+from tests.service.bench import Refusal, bench, send
 
 
 def test_the_socket_file_is_for_owner_and_group_only(b):
@@ -193,10 +193,10 @@ def test_a_client_that_takes_no_answers_does_not_hold_up_the_service(tmp_path):
         b.sockets.append(stalled)
         stalled.connect(b.command)
         payload = msgpack.packb({"id": 1, "method": "documents"})
-        stalled.send(payload)
+        send(b, stalled, payload)
         b.until(lambda: b.received)
         for k in range(1500):
-            stalled.send(payload)
+            send(b, stalled, payload)
             if k % 50 == 0:
                 b.turn(2)
         b.turn(50)

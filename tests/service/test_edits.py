@@ -28,15 +28,17 @@ class Paper:
         self.request = 0
         self.now = 0
 
-    def edit(self, writes=(), controls=(), *, request=None):
+    def edit(self, writes=(), controls=(), *, request=None, author="Ann", merge=0):
         self.request += 1
+        if merge:
+            self.book.merge(self.request, merge)
         number = self.request if request is None else request
         for index, values in writes:
             self.book.take(RecordKind.APPLIED, [self.now, 3, index, list(values), False, "", number])
             self.values[index] = tuple(values) + self.values[index][len(values) :]
         for what, joint, value in controls:
             self.book.take(RecordKind.CONTROL, [self.now, 3, what, joint, value, "", number])
-        self.book.take(RecordKind.DONE, [number, self.now, 3, 0])
+        self.book.take(RecordKind.DONE, [number, self.now, 3, 0], author)
 
     def send(self, parts, *, undo):
         self.book.sent_back(self.request + 1, undo=undo)
@@ -239,3 +241,47 @@ def test_a_recording_that_can_not_be_written_is_not_lost(b):
         ann.ask("record_stop")
     assert (b.tmp / "scripts" / "trial.xml").read_text() == "mine"
     assert ann.ask("record_stop", overwrite=True)["writes"] == 1
+
+
+def test_the_edits_of_a_drag_are_undone_as_one():
+    leg = Paper()
+    leg.edit([(LOAD, (-0.1,))])
+    leg.edit([(ANGLE, (11.0,))])
+    for value in (12.0, 13.0):
+        leg.edit([(ANGLE, (value,))], merge=leg.request)
+    assert leg.book.depth == (2, 0)
+    leg.undo()
+    assert leg.values[ANGLE] == (10.0,)
+    leg.redo()
+    assert leg.values[ANGLE] == (13.0,)
+    assert leg.book.made == 6
+
+
+@pytest.mark.parametrize("between", [{"author": "Ben"}, {"author": "Ann"}])
+def test_a_drag_ends_with_the_edit_of_somebody_else_or_another_of_ones_own(between):
+    leg = Paper()
+    leg.edit([(ANGLE, (11.0,))])
+    drag = leg.request
+    leg.edit([(LOAD, (-0.1,))], **between)
+    leg.edit([(ANGLE, (12.0,))], merge=drag)
+    leg.undo()
+    assert (leg.values[ANGLE], leg.values[LOAD]) == ((11.0,), (-0.1,))
+
+
+def test_nobody_goes_on_with_the_edit_of_another():
+    leg = Paper()
+    leg.edit([(ANGLE, (11.0,))], author="Ben")
+    leg.edit([(ANGLE, (12.0,))], merge=leg.request)
+    leg.undo()
+    assert leg.values[ANGLE] == (11.0,)
+
+
+def test_the_history_tells_whose_edits_they_are_in_the_order_in_which_they_are_undone():
+    leg = Paper()
+    for author, value in (("Ann", 11.0), ("Ben", 12.0), ("Ann", 13.0)):
+        leg.edit([(ANGLE, (value,))], author=author)
+    leg.undo()
+    done, undone = leg.book.history(10)
+    assert [(made.author, made.parts[0].after) for made in done] == [("Ben", (12.0,)), ("Ann", (11.0,))]
+    assert [made.parts[0].after for made in undone] == [(12.0,)], "what the undo brought back"
+    assert len(leg.book.history(1)[0]) == 1

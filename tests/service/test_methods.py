@@ -260,13 +260,24 @@ def test_off_is_for_everybody_and_latches(b):
     bob.ask("hello", name="Bob", role="watch")
     ann.ask("run")
     answer = bob.ask("off", why="smoke")
-    assert answer == {"mode": "STOPPED", "torque": False, "unconfirmed": []}
+    assert answer == {"mode": "STOPPED", "torque": False, "unconfirmed": [], "confirmed_ms": {}}
     status = ann.ask("status")
     assert (status["mode"], status["latched"], status["latch_reason"]) == ("STOPPED", True, "off")
     assert b.core.obeyed[-1][1][1] == f"smoke (Bob {HERE})"
     for method, how in {"run": {}, "pose": {"angles": {"Femur": 80.0}}, "configure": {"name": "lin_roach"}}.items():
         assert "arm" in refused(ann, method, **how).text
     assert ann.ask("arm") == {"mode": "STOPPED", "latched": False}
+
+
+def test_off_tells_how_long_each_servo_took_to_confirm(b):
+    words = b.block.words
+    coxa, femur = b.core.plan.motors
+    words[Word.LIMP_SINCE + coxa.index] = b.now + 4_000_000
+    words[Word.LIMP_SINCE + femur.index] = b.now - 1
+    assert b.client("Ann").ask("off")["confirmed_ms"] == {coxa.name: 4.0, femur.name: 0.0}
+    words[Word.UNCONFIRMED] = 1 << femur.index
+    answer = b.client("Bob").ask("off")
+    assert (answer["confirmed_ms"].keys(), answer["unconfirmed"]) == ({coxa.name}, [femur.name])
 
 
 def test_off_asks_the_guardian_when_the_core_does_not_answer(b):
@@ -342,6 +353,8 @@ def _some(name):
         "angles": {"Coxa": 1.0},
         "documents": {"joints.xml": ""},
         "time_s": 1.0,
+        "back_after_s": 1.0,
+        "merge": 0,
         "delay_s": 0.0,
         "start_s": 0.0,
         "stop_s": 1.0,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
+import signal
 import struct
 import sys
 import time  # noqa: TID251  jobs are processes
@@ -14,7 +16,10 @@ from urllib.parse import quote
 import pytest
 
 from nuc_engine import BoutSpec, run_bout
-from nuc_engine.ui.bouts import BoutPages, named, place_in, place_of
+from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.ui import reading
+from nuc_engine.ui.bouts import BoutPages, BoutReaders, named, place_in, place_of
+from nuc_engine.ui.jobs import MOST_WAITING, Job, JobQueue
 from tests.ui.conftest import Page, Start
 
 PATIENCE_S = 60.0
@@ -202,10 +207,110 @@ def test_jobs_wait_for_one_another_and_can_be_cancelled(page: Page, tmp_path: Pa
     assert page.web.get("/api/jobs/999").status_code == 404
 
 
-def test_too_many_jobs_are_refused(page: Page) -> None:
+def test_too_many_jobs_are_refused(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def without_end(_: Job) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Job, "run", without_end)
     answers = [page.web.post("/api/bouts/plain/replay").status_code for _ in range(12)]
-    assert answers.count(202) <= 9
-    assert 429 in answers
+    assert answers == [202] * MOST_WAITING + [429] * (12 - MOST_WAITING)
+
+
+def test_whatever_goes_wrong_in_a_job_is_told_and_the_next_has_its_turn(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def breaks(self: Job) -> bytes:
+        if self.id == "1":
+            raise RuntimeError("nobody thought of this")
+        return b"{}"
+
+    monkeypatch.setattr(Job, "_outcome", breaks)
+    first, second = (page.web.post("/api/bouts/plain/replay").json() for _ in range(2))
+    assert ended(page, first["id"])["text"] == "RuntimeError: nobody thought of this"
+    assert ended(page, first["id"])["state"] == "failed"
+    assert ended(page, second["id"])["state"] != "waiting"
+
+
+def test_what_a_job_says_can_be_told_whatever_it_is(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def says(self: Job) -> bytes:
+        self.text = "\udcff\x1b[2J"
+        return b'{"difference": "\\ud800", "huge": ' + b"9" * 400 + b"}"
+
+    monkeypatch.setattr(Job, "_outcome", says)
+    job = page.web.post("/api/bouts/plain/replay").json()
+    told = ended(page, job["id"])
+    assert told["verdict"].startswith("differs")
+    assert told["text"].isprintable()
+
+
+def test_a_job_that_is_cancelled_while_its_files_are_written_leaves_none(tmp_path: Path) -> None:
+    async def trial() -> None:
+        jobs = JobQueue(tmp_path)
+        job = jobs.start("dry run", "", ["--version"], files={f"x/{k}": b"x" for k in range(500)})
+        assert job is not None
+        while not job.folder.exists():
+            await asyncio.sleep(0)
+        await jobs.cancel(job)
+        assert job.told()["state"] == "cancelled"
+        assert list(tmp_path.iterdir()) == []
+        assert jobs.find(job.id) is job
+
+    asyncio.run(trial())
+
+
+def test_what_ended_jobs_left_is_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(_: Job) -> bytes:
+        return b"{}"
+
+    async def trial() -> None:
+        jobs = JobQueue(tmp_path)
+        for number in range(1, 7):
+            job = jobs.start("dry run", "", [], files={"x": b"x" * 1000})
+            while job is not None and job.size == 0:
+                await asyncio.sleep(0.001)
+            assert len(list(tmp_path.iterdir())) <= 4, number
+        assert jobs.find("1") is None
+        await jobs.close()
+        assert list(tmp_path.iterdir()) == []
+
+    monkeypatch.setattr(Job, "_outcome", nothing)
+    monkeypatch.setattr("nuc_engine.ui.jobs.MOST_KEPT_BYTES", 3000)
+    asyncio.run(trial())
+
+
+def test_a_reader_that_takes_too_long_or_dies_is_replaced_and_hurts_no_other() -> None:
+    async def trial() -> None:
+        readers = BoutReaders(longest_s=15.0)
+        try:
+            assert await readers.ask("look", abs, -3) == 3
+            slow = asyncio.create_task(readers.ask("documents", time.sleep, 60))
+            behind = asyncio.create_task(readers.ask("documents", abs, -5))
+            assert await readers.ask("look", abs, -4) == 4
+            with pytest.raises(AnalysisError, match="given up after 15 s"):
+                await slow
+            assert await behind == 5, "who waited is not hurt by the one before"
+            with pytest.raises(AnalysisError, match="the reader ended"):
+                await readers.ask("documents", os._exit, 3)
+            os.kill(await readers.ask("documents", os.getpid), signal.SIGKILL)
+            await asyncio.sleep(1.0)  # until its end is known
+            assert await readers.ask("documents", abs, -7) == 7, "it ended while nobody asked"
+            assert await readers.ask("documents", abs, -6) == 6
+        finally:
+            readers.close()
+
+    asyncio.run(trial())
+
+
+def test_a_reader_takes_no_more_memory_than_it_may() -> None:
+    async def trial() -> None:
+        readers = BoutReaders()
+        try:
+            with pytest.raises(AnalysisError, match="MemoryError"):
+                await readers.ask("look", bytearray, reading.MOST_MEMORY + (1 << 30))
+        finally:
+            readers.close()
+
+    asyncio.run(trial())
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import struct
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +20,7 @@ from hypothesis.extra import numpy as arrays
 
 from nuc_engine import BoutSpec, run_bout
 from nuc_engine.analysis import load_bout
+from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.ui import reading
 
 
@@ -148,7 +153,47 @@ def test_a_directory_that_was_harmed_is_an_answer(folder: Path, tmp_path: Path, 
         (reading.seen, copy),
     ):
         good, told = reading.guarded(function, *words)
-        assert good or told
+        if "passwd" in str(words):
+            assert not good
+        elif harm == "no manifest":
+            assert good
+        assert good or (isinstance(told, str) and 0 < len(told) < 5000 and told.encode())
+
+
+HOSTILE = (
+    {"configuration": "\ud800", "labels": {"\udfff": "\ud800"}},
+    {"spec": {"seed": 10**400}, "engine_time_s": 10**400},
+    {"spec": {"seed": -(10**19)}, "simulated_s": 1e308},
+    {"notes": [{"what": "note", "text": "\ud800"}], "labels": {"note": {"a": ["\ud800"]}}},
+    {"started": 7, "state": [], "spec": "x", "labels": 3, "notes": {"a": 1}},
+    {"deep": json.loads("[" * 300 + "]" * 300), "huge": 10**400},
+)
+
+
+@pytest.mark.parametrize("manifest", HOSTILE, ids=lambda manifest: next(iter(manifest)))
+def test_a_manifest_that_nobody_here_wrote_breaks_neither_the_list_nor_the_bout(
+    folder: Path, tmp_path: Path, manifest: dict[str, Any]
+) -> None:
+    for name in ("good", "bad"):
+        shutil.copytree(folder, tmp_path / name)
+    path = tmp_path / "bad" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | manifest))
+    good, entries = reading.guarded(reading.listed, tmp_path)
+    assert good
+    assert [entry.folder.name for entry in entries] == ["bad", "good"]
+    assert msgspec.json.encode([replace(entry, folder=entry.folder.name) for entry in entries])
+    assert json.loads(reading.describe(tmp_path / "bad"))["manifest"].keys() >= manifest.keys()
+
+
+def test_whatever_a_reader_raises_is_an_answer() -> None:
+    def breaks(error: BaseException) -> None:
+        raise error
+
+    for error in (RecursionError("deep"), OverflowError("large"), TypeError("\ud800" * 9999), AssertionError()):
+        good, told = reading.guarded(breaks, error)
+        assert not good
+        assert type(error).__name__ in told
+        assert len(told.encode()) < 20_000
 
 
 def test_logs_beyond_all_bounds_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,3 +220,37 @@ def test_no_action_is_an_action_of_its_own() -> None:
     values = np.array([np.nan, np.nan, 3, 3, 5, np.nan, np.nan])
     assert reading.changes(values).tolist() == [0, 2, 4, 5]
     assert reading.changes(values[:0]).tolist() == []
+
+
+def test_a_folder_of_very_many_bouts_is_listed_by_its_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_BOUTS", 3)
+    for k in range(8):
+        (tmp_path / f"b{k}").mkdir()
+        manifest = {
+            "labels": {str(n): "x" * 9999 for n in range(999)},
+            "notes": [{"what": "note", "text": "y" * 9999}] * 99,
+        }
+        (tmp_path / f"b{k}" / "manifest.json").write_text(json.dumps({"started": "z" * 9999, **manifest}))
+        os.utime(tmp_path / f"b{k}", (0, 1000 - k))
+    found = reading.listed(tmp_path)
+    assert [entry.folder.name for entry in found] == ["b0", "b1", "b2"]
+    assert sum(map(len, found[0].labels.values())) + sum(map(len, found[0].notes)) < 100_000
+    assert len(found[0].started) < 1000
+    assert reading.listed(tmp_path / "nothing") == []
+
+
+def test_a_manifest_of_any_size_and_logs_of_events_of_any_size_cost_no_more_than_their_bound(
+    folder: Path, tmp_path: Path
+) -> None:
+    bout = tmp_path / "bout"
+    shutil.copytree(folder, bout)
+    with (bout / "Infolog.txt").open("w") as file:
+        file.write("1000 odd " + "x" * 100 + "\n")
+        file.truncate(1 << 33)
+    assert len(reading.describe(bout)) < 1 << 20
+    with (bout / "manifest.json").open("r+") as file:
+        file.truncate(1 << 33)
+    (entry,) = reading.listed(tmp_path)
+    assert "MiB" in entry.problem
+    with pytest.raises(AnalysisError, match="MiB"):
+        reading.describe(bout)

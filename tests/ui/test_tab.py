@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,10 @@ PARAMS: dict[str, dict[str, Any]] = {
     "record_start": {"name": "x"},
     "labels": {"labels": {}},
     "script": {"text": "<hdsoscript/>"},
+    "store_script": {"name": "x", "text": "<hdsoscript/>"},
+    "store_configuration": {"name": "x", "documents": {}},
+    "keep_values": {"name": "x"},
+    "recall_values": {"name": "x"},
 }
 
 
@@ -236,3 +240,67 @@ def test_control_of_a_daemon_that_was_started_anew_is_to_be_taken_again(
 
     run(work)
     assert [name for name, _ in daemon.requests if name not in ("hello", "leave")] == []
+
+
+def test_what_takes_long_is_asked_beside_what_drives(daemon: FakeDaemon, served: Serving, tmp_path: Path) -> None:
+    slow = threading.Event()
+
+    async def work() -> None:
+        async with client(tmp_path) as tab:
+            tab._looking.submit(slow.wait)  # bouts of a slow disk, or a watcher's documents
+            listing = asyncio.ensure_future(tab.ask("scripts", {}))
+            await tab.ask("take_control", {})
+            await tab.ask("joint_mode", {"joint": "Femur-Tibia", "mode": "limp"})
+            assert not listing.done()
+            slow.set()
+            with suppress(ClientError):
+                await listing
+
+    run(work)
+    assert "joint_mode" in [name for name, _ in daemon.requests]
+
+
+def test_what_a_tab_that_is_gone_still_had_to_ask_is_not_done(
+    daemon: FakeDaemon, served: Serving, tmp_path: Path
+) -> None:
+    stall = threading.Event()
+    took: list[str] = []
+
+    async def work() -> None:
+        async with client(tmp_path, took=took) as tab:
+            await tab.ask("status", {})
+            tab._thread.submit(stall.wait)
+            asked = [asyncio.ensure_future(tab.ask(name, {})) for name in ("take_control", "run")]
+            await asyncio.sleep(0)
+            tab.leave()
+            stall.set()
+            for one in asked:
+                with pytest.raises(Refused, match="this tab is gone"):
+                    await one
+            with pytest.raises(Refused, match="this tab is gone"):
+                await tab.ask("status", {})
+
+    with suppress(RuntimeError):  # it leaves once more
+        run(work)
+    assert {"take_control", "run"}.isdisjoint(name for name, _ in daemon.requests)
+    assert took == []
+
+
+def test_torque_off_is_asked_for_once_however_often_it_is_pressed_meanwhile(tmp_path: Path) -> None:
+    said: list[str] = []
+    done = threading.Event()
+
+    def off(why: str) -> dict[str, Any]:
+        said.append(why)
+        done.wait()
+        return {"off": {"torque": False}}
+
+    async def work() -> list[Any]:
+        async with client(tmp_path, off=off) as tab:
+            asked = [asyncio.ensure_future(tab.ask("off", {"why": str(k)})) for k in range(50)]
+            await asyncio.sleep(0)
+            done.set()
+            return await asyncio.gather(*asked)
+
+    assert run(work) == [{"torque": False}] * 50
+    assert len(said) == 1

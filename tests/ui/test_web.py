@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from nuc_engine.cli.ctl import command as ctl
-from nuc_engine.cli.ctl.rules import terms
 from nuc_engine.configurations.describe import describe_model
 from nuc_engine.machine.locations import find_configuration, list_configurations
 from nuc_engine.messages.typescript import declarations
+from nuc_engine.model.comparisons import terms
 from nuc_engine.model.kinematics import joint_origins
 from nuc_engine.model.planning import build_plan
 from nuc_engine.ui.server import WEB
@@ -41,6 +41,23 @@ def loaded(name: str) -> Model:
 
 
 # --- records ---
+
+NEWEST = """
+import { Ring } from "{web}/ring.js";
+const [rows, asked, most] = given;
+const ring = new Ring(2, 128);
+ring.push(rows.flat(), rows.length);
+told(asked.map(([bout, cycle]) => ring.newest([[0, bout], [1, cycle]], most)));
+"""
+
+
+@needs_node
+def test_a_record_is_found_by_bout_and_cycle_though_each_bout_counts_from_the_beginning():
+    rows = [(bout, cycle) for bout, cycles in ((1, 90), (2, 30), (3, 20)) for cycle in range(1, cycles + 1)]
+    found = run(NEWEST, rows, [(1, 85), (2, 10), (3, 10), (3, 21), (4, 1)], 4096)
+    assert found == [84, 99, 129, -1, -1]
+    assert run(NEWEST, rows, [(2, 10), (3, 10)], 20) == [-1, 129], "of the last 20 only"
+
 
 RING = """
 import { Ring } from "{web}/ring.js";
@@ -253,6 +270,21 @@ told(given[0].map((word) => ctlLine("", "run", { note: word || "x", label: { [wo
 
 
 @needs_node
+def test_the_line_of_an_edit_says_exactly_what_was_sent():
+    rng = np.random.default_rng(11)
+    names = ["CTr_lev_TC1_load", "v[3]", "it's", "a b", "-x", *HOSTILE]
+    edits = [(str(rng.choice(names)) or "x", float(rng.normal() * 10.0 ** rng.integers(-12, 12))) for _ in range(300)]
+    code = """
+import { ctlLine } from "{web}/ctl.js";
+told(given[0].map(([name, value]) => ctlLine("", "set", { "back-after": 0.5 }, [`${name}=${value}`])));
+"""
+    for (name, value), line in zip(edits, run(code, edits), strict=True):
+        *head, word = shlex.split(line)
+        assert head == ["nuc", "ctl", "set", "--back-after", "0.5", *["--"] * name.startswith("-")]
+        assert (word.rpartition("=")[0], float(word.rpartition("=")[2])) == (name, value)
+
+
+@needs_node
 def test_every_line_is_one_that_nuc_ctl_takes():
     code = """
 import { ctlLine } from "{web}/ctl.js";
@@ -263,6 +295,11 @@ told([
   ctlLine("", "stop", { policy: "hold" }), ctlLine("", "stop", { policy: "" }), ctlLine("", "arm"), ctlLine("", "off"),
   ctlLine("", "configure", {}, ["lin_roach"]), ctlLine("", "log", { out: "x" }), ctlLine("", "stoplog"),
   ctlLine("", "take", { force: true }), ctlLine("", "take", { force: false }), ctlLine("", "release"),
+  ctlLine("", "store", { overwrite: true }, ["itf.xml"]), ctlLine("", "configure", {}, ["./my_roach"]),
+  ctlLine("", "script", { now: true }, ["itf.xml"]), ctlLine("", "forget", {}, ["all"]),
+  ctlLine("", "pose go", { rate: 20 }, ["Femur-Tibia=-5.5"]), ctlLine("", "pose park", { rate: 20 }, ["lying"]),
+  ctlLine("", "pose save", {}, ["standing"]), ctlLine("", "limp", { all: true }),
+  ctlLine("", "mode", {}, ["A", "hold"]), ctlLine("", "tweak", {}, ["Femur-Tibia", "-5"]),
   ctlLine("", "shutdown", { yes: true }), ctlLine("", "mark", {}, ["-x slipped; reboot"]),
   ctlLine("", "subscribe", {}, ["CTr_angle", "FT_angle"]),
 ]);

@@ -7,9 +7,9 @@ keep         subcommands that keep what was found
 link         from the options of `nuc ctl` to a client that is connected, and from a client's errors
 names        the daemon is asked, for a tenth of a second
 people       subcommands about who is there and who has control
-rules        an entry rule taken apart
 see          state, statistics, events, streams, and the two screens
 sheet        one joint on one sheet
+stored       subcommands about what lies on the daemon's disk: bouts and their files, scripts, documents
 tunescreen   the screen of `nuc ctl tune`
 tuneview     the sheet of `nuc ctl tune` as lines of text
 tuning       one joint being tuned: what is known of it, and what is asked of the daemon
@@ -24,7 +24,7 @@ from pathlib import Path
 
 import click
 
-from nuc_engine.cli.ctl import bouts, edits, keep, people, see
+from nuc_engine.cli.ctl import bouts, edits, keep, people, see, stored
 from nuc_engine.cli.ctl.base import CtlGroup
 from nuc_engine.cli.ctl.link import Target
 from nuc_engine.cli.terminal.leaving import when_ended
@@ -70,6 +70,6 @@ def command(ctx: click.Context, address: str, name: str, keys: Path | None, time
     ctx.obj = Target(address, name, keys, timeout_s)
 
 
-for _module in (see, bouts, edits, keep, people):
+for _module in (see, bouts, edits, keep, stored, people):
     for _subcommand in _module.COMMANDS:
         command.add_command(_subcommand)

@@ -47,7 +47,7 @@ def configs(target: Target, as_json: bool) -> int:
 @as_json
 def configure(target: Target, config: str, as_json: bool) -> int:
     """Choose the model the daemon runs. Values that were set before are gone: save them first if you want them."""
-    documents = _documents(Path(config)) if {"/", "\\"} & set(config) or config in (".", "..") else None
+    documents = documents_of(Path(config)) if {"/", "\\"} & set(config) or config in (".", "..") else None
     name = Path(config).resolve().name if documents else config
     with daemon(target) as leg:
         data = act(leg, target, leg.configure, name, documents)
@@ -194,7 +194,8 @@ def label(target: Target, labels: tuple[tuple[str, str], ...], as_json: bool) ->
     return answer(as_json, data, *(f"{key} = {text}" for key, text in data.labels.items()))
 
 
-def _documents(folder: Path) -> dict[str, str]:
+def documents_of(folder: Path) -> dict[str, str]:
+    """Return the documents in a folder as texts, to be sent."""
     from sccils_schemas.model import JOINTS_FILE, MODEL_FILES
 
     found = {name: folder / name for name in MODEL_FILES if (folder / name).is_file()}

@@ -15,7 +15,7 @@ from nuc_engine.cli.terminal.ink import edit_text, shown
 from nuc_engine.cli.terminal.params import as_json
 
 if TYPE_CHECKING:
-    from nuc_engine.messages.answers import Acknowledgement
+    from nuc_engine.messages.answers import Acknowledgement, HistoryEdit
 
 MODES = ("muscle", "force", "position", "hold", "limp")
 _NUMBERS = re.compile(r"[-+0-9.eE,\s]+")
@@ -52,7 +52,7 @@ def told(as_json: bool, what: str, result: Acknowledgement) -> int:
 
 
 def _plain(result: Acknowledgement) -> dict[str, Any]:
-    names = ("cycle", "time_s", "applied", "refused", "pending", "requests", "replaced")
+    names = ("cycle", "time_s", "applied", "refused", "pending", "requests", "replaced", "back")
     return {name: result[name] for name in names}
 
 
@@ -90,6 +90,7 @@ def get(target: Target, names: tuple[str, ...], as_json: bool) -> int:
     (
         ("set CTr_lev_TC1_load=-0.2", "a threshold, at once"),
         ("set 101=-0.2 102=0.3", "two that take effect together, by id"),
+        ("set --back-after 10 CTr_lev_TC1_load=-0.2", "try it for 10 s; `nuc ctl forget` its request to keep it"),
         ("set --at 20 'Enter_FT_Flexion=(302 > 106)|(FT_angle < 109)'", "a rule, at 20 s of engine time"),
         ("set 'CTr_LevatorPRO_F-L_Params=2 -1.5'", "all numbers of one with several"),
         ("set 'CTr_LevatorPRO_F-L_Params[1]=-1.5'", "one of them, from 0; the others stay as they are"),
@@ -98,13 +99,23 @@ def get(target: Target, names: tuple[str, ...], as_json: bool) -> int:
 )
 @click.argument("changes", metavar="NAME=VALUE...", nargs=-1, required=True, type=ASSIGNMENT)
 @click.option("--at", "at_s", metavar="S", type=click.FloatRange(0), help="Engine time at which it is to happen.")
+@click.option(
+    "--back-after",
+    "back_after_s",
+    metavar="S",
+    type=click.FloatRange(0),
+    help="Put them back after so much engine time.",
+)
 @as_json
-def set_(target: Target, changes: tuple[str, ...], at_s: float | None, as_json: bool) -> int:
+def set_(
+    target: Target, changes: tuple[str, ...], at_s: float | None, back_after_s: float | None, as_json: bool
+) -> int:
     """Write values and rules, by name or id. They are checked, and take effect together, between two cycles."""
     pairs = [parse_assignment(change) for change in changes]
     with daemon(target) as leg:
-        result = act(leg, target, leg.set, pairs, at_s)
-    return told(as_json, ", ".join(f"{name} = {shown(value)}" for name, value in pairs), result)
+        result = act(leg, target, leg.set, pairs, at_s, back_after_s)
+    what = ", ".join(f"{name} = {shown(value)}" for name, value in pairs)
+    return told(as_json, f"{what} (goes back by request {result.back})" if result.back else what, result)
 
 
 @subcommand("undo", (("undo", "the last edit, whoever made it"),), _ACKNOWLEDGED)
@@ -123,6 +134,23 @@ def redo(target: Target, as_json: bool) -> int:
     with daemon(target) as leg:
         result = act(leg, target, leg.redo)
     return told(as_json, f"done again {_edited(result)}".strip(), result)
+
+
+@subcommand("history", (("history", "what undo and redo would do, in the order of their turn"),), "One line per edit.")
+@as_json
+def history(target: Target, as_json: bool) -> int:
+    """List the edits that can be undone and made again, and who made them."""
+    with daemon(target) as leg:
+        edits = leg.history()
+    lines = [_made(word, edit) for word, pile in (("undo", edits.done), ("redo", edits.undone)) for edit in pile]
+    return answer(as_json, {"done": edits.done, "undone": edits.undone}, *(lines or ("nothing was edited",)))
+
+
+def _made(word: str, edit: HistoryEdit) -> str:
+    at = "no bout" if edit["time_s"] is None else f"{edit['time_s']:.3f} s"
+    parts = [f"{part['name']} {shown(part['before'])} -> {shown(part['after'])}" for part in edit["changes"]]
+    more = f" and {edit['left_out']} more" if edit["left_out"] else ""
+    return f"{word}  {at}  {edit['author']}  {', '.join(parts)}{more}"
 
 
 def _edited(result: Acknowledgement) -> str:
@@ -336,4 +364,4 @@ for _command in (save, go, park, list_):
     pose.add_command(_command)
 
 
-COMMANDS: Final = (get, set_, undo, redo, script_, pending, forget, mode_, limp, tweak, pose)
+COMMANDS: Final = (get, set_, undo, redo, history, script_, pending, forget, mode_, limp, tweak, pose)

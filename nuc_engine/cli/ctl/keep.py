@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from nuc_engine.cli.ctl.base import CtlGroup, answer, subcommand
+from nuc_engine.cli.ctl.edits import told
 from nuc_engine.cli.ctl.link import Target, act, daemon, recover_control
 from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import say
@@ -37,6 +38,74 @@ def save(target: Target, name: str, kind: Any, description: str | None, overwrit
     with daemon(target) as leg:
         data = act(leg, target, leg.save, name, kind, description, overwrite)
     return answer(as_json, data, f"saved {data.path}")
+
+
+@subcommand(
+    "store",
+    (
+        ("store my_changes.xml", "a script of yours, checked and kept beside the daemon"),
+        ("store ./my_roach --overwrite", "a configuration, in place of the one of that name"),
+    ),
+    "Where it was written, on the daemon's machine. Needs control.",
+)
+@click.argument("what", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
+@_overwrite
+@as_json
+def store(target: Target, what: Path, overwrite: bool, as_json: bool) -> int:
+    """Keep a script or a configuration beside the daemon, under its own name, as it is."""
+    folder = what.resolve()
+    text = "" if folder.is_dir() else _text(what)
+    with daemon(target) as leg:
+        if folder.is_dir():
+            from nuc_engine.service.configuration import read_configuration
+
+            files = read_configuration(folder.name, folder).files
+            texts = {file: content.decode("utf-8", "replace") for file, content in files.items()}
+            data = act(leg, target, leg.store_configuration, folder.name, texts, overwrite)
+        else:
+            data = act(leg, target, leg.store_script, what.stem, text, overwrite)
+    return answer(as_json, data, f"stored {data.path}")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandFailed(f"nuc ctl: {path} cannot be read: {error}") from error
+
+
+@subcommand(
+    "keep",
+    (("keep A", "what is in force now; nuc ctl recall A brings it back"),),
+    "Nothing but that it was done: values are kept as long as the daemon runs this configuration.",
+)
+@click.argument("name")
+@as_json
+def keep(target: Target, name: str, as_json: bool) -> int:
+    """Keep all values in force under a name."""
+    with daemon(target) as leg:
+        kept = act(leg, target, leg.keep_values, name)
+    return answer(as_json, {"name": kept.name, "author": kept.author}, f"kept {kept.name}")
+
+
+@subcommand("kept", (("kept", "and how many of them others have now"),), "One line per name.")
+@as_json
+def kept_(target: Target, as_json: bool) -> int:
+    """List the names under which values are kept."""
+    with daemon(target) as leg:
+        found = leg.kept_values()
+    lines = [f"{kept.name}  by {kept.author}  unlike: {', '.join(kept.differing) or 'none'}" for kept in found]
+    sets = [{"name": kept.name, "author": kept.author, "differing": kept.differing} for kept in found]
+    return answer(as_json, {"kept": sets}, *(lines or ("nothing is kept",)))
+
+
+@subcommand("recall", (("recall A", "undo takes all of it back"),), "What was written, and since when.")
+@click.argument("name")
+@as_json
+def recall(target: Target, name: str, as_json: bool) -> int:
+    """Bring back the values that were kept under a name, as one edit."""
+    with daemon(target) as leg:
+        return told(as_json, f"recalled {name}", act(leg, target, leg.recall_values, name))
 
 
 @click.group(
@@ -108,4 +177,4 @@ for _command in (start, stop):
     record.add_command(_command)
 
 
-COMMANDS: Final = (save, record, sccils)
+COMMANDS: Final = (save, store, keep, kept_, recall, record, sccils)

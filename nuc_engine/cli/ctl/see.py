@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -21,7 +22,7 @@ from nuc_engine.cli.terminal.params import as_json
 
 if TYPE_CHECKING:
     from nuc_engine.cli.ctl.watching import Watch
-    from nuc_engine.messages.answers import Sample, Status
+    from nuc_engine.messages.answers import RuleAnswer, Sample, Status
 
 _FOLLOW_S = 0.3
 _SCREEN_TIMEOUT_S = 1.0
@@ -228,4 +229,30 @@ def _tell(session: Watch, count: int | None) -> None:
         wallclock.sleep(1.0)
 
 
-COMMANDS: Final = (status_, tasks, events, subscribe, watch, tune)
+@subcommand(
+    "rules",
+    (("rules", "every entry rule, and which of its comparisons are true"), ("rules Femur-Tibia", "of one joint")),
+    "Per action its rule; below it each comparison, true or not, and how far it is from where it turns.",
+)
+@click.argument("joint", type=JOINT, required=False)
+@as_json
+def rules(target: Target, joint: str | None, as_json: bool) -> int:
+    """Print the entry rules taken apart, with the values of one cycle. `*`: what the joint does now."""
+    with daemon(target) as leg:
+        found = leg.rules(joint)
+    lines = [line for rule in found for line in _rule_lines(rule)]
+    return answer(as_json, {"rules": found}, *(lines or ["no joint has rules"]))
+
+
+def _rule_lines(rule: RuleAnswer) -> list[str]:
+    lines = [f"{_TRUTH[rule.true]} {'*' if rule.inside else ' '}{rule.action}  {rule.joint}  {rule.text}"]
+    for part in rule.comparisons:
+        right = f" {part['op']} {part['right']} {shown(part['right_value'])}" if part["op"] else ""
+        distance = "" if part["distance"] is None else f"  ({part['distance']:+.4g})"
+        lines.append(f"  {_TRUTH[part['true']]}  {part['left']} {shown(part['left_value'])}{right}{distance}")
+    return lines
+
+
+_TRUTH: Final = MappingProxyType({True: "true ", False: "false", None: "?    "})
+
+COMMANDS: Final = (status_, tasks, events, rules, subscribe, watch, tune)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from nuc_engine.cli.ctl.rules import Term, terms
 from nuc_engine.cli.terminal.ink import name_of
+from nuc_engine.model.comparisons import Term, terms
 
 Values = Mapping[str, Any]
 
@@ -175,11 +175,6 @@ def make_sheet(model: Mapping[str, Any], joint: str) -> Sheet:
         states=tuple(_state(state) for state in found["states"]),
         hdsos={str(hdso["name"]): hdso for hdso in (*model["parameters"], *model["sensors"])},
     )
-
-
-def joint_names(model: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the joints of a model that have rules or a motor."""
-    return tuple(str(joint["name"]) for joint in model["joints"] if not joint.get("endpoint"))
 
 
 def _state(state: Mapping[str, Any]) -> StateSheet:

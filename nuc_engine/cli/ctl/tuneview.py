@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nuc_engine.cli.ctl.rules import rule_truth, term_truth
 from nuc_engine.cli.ctl.sheet import Knob, SheetRow
 from nuc_engine.cli.ctl.tuning import Tune
 from nuc_engine.cli.terminal.ink import cut, headline, number, shown, truth, wrap
+from nuc_engine.model.comparisons import rule_truth, term_truth
 
 LEFT = 8
 _OPERAND, _VALUE, _STEP = 9, 10, 14

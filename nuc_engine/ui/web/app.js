@@ -1,20 +1,26 @@
 // The frame around every page: what the engine is doing, whether what is shown is live, and the red button.
 
 import { ctlLine } from "./ctl.js";
-import { copyButton, everyFrame, fill, h, helpOf, holdButton, roving, setAttribute, setClass, setHelp, setText } from "./dom.js";
+import { Desk } from "./desk.js";
+import { copyButton, everyFrame, fill, h, helpOf, holdButton, keyed, roving, setAttribute, setClass, setHelp, setText } from "./dom.js";
 import { clock, number } from "./format.js";
 import { Live } from "./live.js";
+import { benchPage } from "./pages/bench.js";
 import { boutsPage } from "./pages/bouts.js";
 import { enginePage } from "./pages/engine.js";
 import { eventsPage } from "./pages/events.js";
+import { experimentsPage } from "./pages/experiments.js";
+import { jointsPage } from "./pages/joints.js";
 import { legPage } from "./pages/leg.js";
+import { scriptsPage } from "./pages/scripts.js";
 import { tracesPage } from "./pages/traces.js";
+import { valuesPage } from "./pages/values.js";
 import { Api, openSession, Refused } from "./session.js";
 import { offText, onPress, StopLine, Verdict } from "./stop.js";
 
 /**
  * What a page gets. `act` asks the daemon and tells in the footer what came of it, with the line for a shell.
- * @typedef {{live: Live, api: Api, act: (method: string, params: Record<string, unknown>, line: string,
+ * @typedef {{live: Live, api: Api, desk: Desk, act: (method: string, params: Record<string, unknown>, line: string,
  *   told?: (result: any) => string) => Promise<any>, say: (text: string, kind?: "good" | "bad" | "", line?: string) => void,
  *   line: (subcommand: string, options?: Record<string, import("./ctl.js").Option>, words?: string[]) => string,
  *   armButton: () => HTMLButtonElement, go: (path: string) => void}} Context
@@ -36,9 +42,14 @@ const FAILED_MS = 1000;
 const PAGES = [
   { path: "engine", title: "Engine", make: enginePage, needs: "daemon" },
   { path: "leg", title: "Leg", make: legPage, needs: "daemon" },
+  { path: "joints", title: "Joints", make: jointsPage, needs: "daemon" },
   { path: "traces", title: "Traces", make: tracesPage, needs: "daemon" },
+  { path: "scripts", title: "Scripts", make: scriptsPage, needs: "daemon" },
   { path: "bouts", title: "Bouts", make: boutsPage, needs: "bouts" },
+  { path: "experiments", title: "Experiments", make: experimentsPage, needs: "bouts" },
+  { path: "bench", title: "Bench", make: benchPage, needs: "daemon" },
   { path: "events", title: "Events", make: eventsPage, needs: "daemon" },
+  { path: "values", title: "All values", make: valuesPage, needs: "daemon" },
 ];
 
 class App {
@@ -64,6 +75,7 @@ class App {
     this.context = {
       live: this.live,
       api: this.api,
+      desk: new Desk(this.live),
       act: (method, params, line, told) => this.act(method, params, line, told),
       say: (text, kind, line) => this.say(text, kind, line),
       line: (subcommand, options, words) => ctlLine(this.address, subcommand, options, words),
@@ -109,11 +121,12 @@ class App {
       event.preventDefault();
       this.api.open(path).catch((error) => this.say(String(error.message), "bad"));
     };
-    const links = this.pages.map(({ path, title }, k) => {
+    const link = (/** @type {typeof PAGES[number]} */ { path, title }) => {
       const on = { click: (/** @type {MouseEvent} */ event) => apart(event, path), auxclick: (/** @type {MouseEvent} */ event) => apart(event, path) };
-      return h("a", { href: `#${path}`, tabindex: k ? "-1" : "0", on }, title);
-    });
-    fill(id("nav"), ...links);
+      return h("a", { href: `#${path}`, tabindex: "-1", on }, title);
+    };
+    // Who stands there when the server is back stays there.
+    keyed(id("nav"), this.pages, ({ path }) => path, link);
     if (!this.roving) roving(id("nav"));
     this.roving = true;
     this.markNav();

@@ -16,12 +16,12 @@ export function quoted(word) {
  * Return `nuc ctl ...` for a subcommand: options that are null, undefined, "" or false are left out, true is a flag, a
  * map repeats its option for each pair.
  * @param {string} address of the daemon; "" for the one of this machine
- * @param {string} subcommand
+ * @param {string} subcommand one word, or those of a group and its command
  * @param {Record<string, Option>} [options] by name, without dashes
  * @param {readonly string[]} [words] what follows
  */
 export function ctlLine(address, subcommand, options = {}, words = []) {
-  const line = ["nuc", "ctl", ...(address ? ["--address", address] : []), subcommand];
+  const line = ["nuc", "ctl", ...(address ? ["--address", address] : []), ...subcommand.split(" ")];
   for (const [name, value] of Object.entries(options)) {
     if (value === null || value === undefined || value === "" || value === false) continue;
     if (value === true) line.push(`--${name}`);
@@ -31,5 +31,13 @@ export function ctlLine(address, subcommand, options = {}, words = []) {
   }
   // A word that begins with a dash would be taken for an option.
   if (words.some((word) => word.startsWith("-"))) line.push("--");
-  return [...line, ...words].map(quoted).join(" ");
+  return shellLine([...line, ...words]);
+}
+
+/**
+ * Return another line for a shell.
+ * @param {readonly string[]} words
+ */
+export function shellLine(words) {
+  return words.map(quoted).join(" ");
 }

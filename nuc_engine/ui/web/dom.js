@@ -4,6 +4,8 @@
 
 /** @type {WeakMap<Element, string>} */
 const HELP = new WeakMap();
+/** What elements of keyed lists show. @type {WeakMap<Element, string>} */
+const KEYS = new WeakMap();
 
 /**
  * Make an element. `on` holds listeners, `help` is shown in the help line while the element is pointed at or focused;
@@ -45,6 +47,21 @@ function append(element, children) {
 export function fill(element, ...children) {
   element.replaceChildren();
   append(element, children);
+}
+
+/**
+ * Make an element of a picture.
+ * @template {keyof SVGElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {...Node} children
+ * @returns {SVGElementTagNameMap[T]}
+ */
+export function svg(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
 }
 
 /**
@@ -167,25 +184,95 @@ export function holdButton(label, act, props = {}) {
 }
 
 /**
- * Let the arrow keys move among the buttons of a group, of which the Tab key finds one.
+ * Act once for each press: not again while that is under way, nor for the second click of two, nor while a key is held.
+ * @param {HTMLButtonElement} button
+ * @param {() => Promise<unknown>} act
+ */
+export function pressOnce(button, act) {
+  let busy = false;
+  button.addEventListener("keydown", (event) => {
+    if (event.repeat && (event.key === "Enter" || event.key === " ")) event.preventDefault();
+  });
+  button.addEventListener("click", async (event) => {
+    if (busy || event.detail > 1) return;
+    busy = true;
+    setAttribute(button, "aria-busy", "true");
+    try {
+      await act();
+    } finally {
+      busy = false;
+      setAttribute(button, "aria-busy", null);
+    }
+  });
+}
+
+/**
+ * Let the arrow keys, Home and End move among the links and buttons of a group, of which the Tab key finds one: the one
+ * that was focused last, else the first that can be. Those that are disabled or hidden are passed over.
  * @param {HTMLElement} group
  */
 export function roving(group) {
-  const items = () => /** @type {HTMLElement[]} */ ([...group.querySelectorAll("a, button")]);
+  const all = () => /** @type {HTMLElement[]} */ ([...group.querySelectorAll("a, button")]);
+  const can = (/** @type {HTMLElement} */ item) => !item.hidden && !(item instanceof HTMLButtonElement && item.disabled);
+  const give = (/** @type {HTMLElement | undefined} */ to) => {
+    for (const item of all()) setAttribute(item, "tabindex", item === to ? "0" : "-1");
+  };
+  const settle = () => {
+    const items = all().filter(can);
+    const now = items.filter((item) => item.getAttribute("tabindex") === "0");
+    if (now.length !== 1) give(now[0] ?? items[0]);
+  };
+  group.addEventListener("focusin", (event) => {
+    const item = all().find((each) => each === event.target);
+    if (item) give(item);
+  });
   group.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    const all = items();
-    const at = all.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+    const items = all().filter((item) => can(item) || item === document.activeElement);
+    const at = items.indexOf(/** @type {HTMLElement} */ (document.activeElement));
     if (at < 0) return;
     let to = -1;
-    if (step) to = (at + step + all.length) % all.length;
+    if (step) to = (at + step + items.length) % items.length;
     else if (event.key === "Home") to = 0;
-    else if (event.key === "End") to = all.length - 1;
+    else if (event.key === "End") to = items.length - 1;
     if (to < 0) return;
     event.preventDefault();
-    all.forEach((item, k) => item.setAttribute("tabindex", k === to ? "0" : "-1"));
-    all[to].focus();
+    items[to].focus();
   });
+  new MutationObserver(settle).observe(group, { subtree: true, childList: true, attributes: true, attributeFilter: ["disabled", "hidden", "tabindex"] });
+  settle();
+}
+
+/**
+ * Let a list show these items. Elements of keys that are there already stay, with their focus; where the one that is
+ * focused goes, the next takes its place.
+ * @template T
+ * @param {Element} list that has no other children
+ * @param {readonly T[]} items
+ * @param {(item: T) => string} keyOf another for each
+ * @param {(item: T) => Element} make
+ */
+export function keyed(list, items, keyOf, make) {
+  const before = [...list.children];
+  /** @type {Map<string, Element>} */
+  const there = new Map(before.map((element) => [KEYS.get(element) ?? "", element]));
+  const wanted = items.map((item) => {
+    const key = keyOf(item);
+    const element = there.get(key) ?? make(item);
+    KEYS.set(element, key);
+    return element;
+  });
+  const kept = new Set(wanted);
+  const at = before.findIndex((element) => element.contains(document.activeElement));
+  const lost = at >= 0 && !kept.has(before[at]);
+  for (const element of before) if (!kept.has(element)) element.remove();
+  wanted.forEach((element, k) => {
+    if (list.children[k] !== element) list.insertBefore(element, list.children[k] ?? null);
+  });
+  if (!lost) return;
+  const next = before.slice(at).find((element) => kept.has(element)) ?? wanted.at(-1);
+  /** @type {HTMLElement | null | undefined} */ (next?.querySelector("a, button:not(:disabled)"))?.focus();
 }
 
 /**

@@ -9,9 +9,10 @@ import { palette, Paper } from "./paint.js";
 /** @typedef {import("./ring.js").Ring} Ring */
 /** @typedef {{ring: Ring, time: number, index: Map<string, number>, unit: (name: string) => string, label: string,
  *   decimated?: boolean, near?: {ring: Ring, from: number, to: number} | null,
- *   switches?: Record<string, import("./decimate.js").Switches> | null, until?: number}} Source:
+ *   switches?: Record<string, import("./decimate.js").Switches> | null, until?: number, whole?: boolean}} Source:
  *   where it is decimated, the ring holds least and largest values of stretches; `near` are then each of the records around
- *   the cursor, and `switches` each change of what is an action, which holds `until` the end */
+ *   the cursor, and `switches` each change of what is an action, which holds `until` the end; of what is `whole` no record
+ *   is missing, however long nothing changes */
 /** @typedef {Map<number, {name: string, color: string, place: number}>} Actions: `place` among the actions of their joint */
 /** @typedef {{value: number, label: string, from?: number, to?: number}} Level: from when to when it holds, else always */
 /** @typedef {{from: number, to: number, cursor: number, levels: (name: string) => Level[], marks: {at: number, text: string}[],
@@ -90,7 +91,7 @@ class Lane {
 export class Lanes {
   /**
    * @param {{onChange?: () => void, onCursor?: (time: number) => void, onZoom?: (factor: number, at: number) => void,
-   *   onPan?: (seconds: number) => void}} hooks
+   *   onPan?: (seconds: number) => void, isStrip?: (name: string) => boolean}} hooks
    */
   constructor(hooks = {}) {
     this.hooks = hooks;
@@ -121,8 +122,9 @@ export class Lanes {
 
   /** @param {readonly string[]} names */
   setNames(names) {
+    const isStrip = this.hooks.isStrip ?? ((/** @type {string} */ name) => name.endsWith(".state"));
     const old = new Map(this.lanes.map((lane) => [lane.name, lane]));
-    this.lanes = [...new Set(names)].map((name) => old.get(name) ?? new Lane(name, name.endsWith(".state"), (event, lane) => this.edit(event, lane)));
+    this.lanes = [...new Set(names)].map((name) => old.get(name) ?? new Lane(name, isStrip(name), (event, lane) => this.edit(event, lane)));
     for (const lane of this.lanes) {
       const help = this.helpFor(lane.name);
       setHelp(lane.title, help);
@@ -215,7 +217,7 @@ export class Lanes {
       this.sources.forEach((source, k) => {
         const step = (view.to - view.from) / wide;
         this.edges.cut(source.ring, source.time, view.from, step, wide);
-        const broken = breaks(source.ring, source.time, source.index.get("cycle"), this.edges);
+        const broken = source.whole ? () => false : breaks(source.ring, source.time, source.index.get("cycle"), this.edges);
         for (const lane of this.lanes) {
           if (lane.paper.width < 2) continue;
           const pen = k ? lane.paper.pen : this.beginLane(lane, view);

@@ -2,7 +2,7 @@
 
 import { readFrame } from "./frames.js";
 import { Ring } from "./ring.js";
-import { Refused } from "./session.js";
+import { Api, Refused } from "./session.js";
 
 /** @typedef {import("./messages.js").Status} Status */
 /** @typedef {{name: string, unit: string}} Column */
@@ -20,6 +20,8 @@ const BEAT_MS = 1000;
 const ANSWER_MS = 45_000;
 const AGAIN_MS = [200, 400, 800, 1500];
 const NO_SESSION = 4003;
+/** Their words or answers may be longer than a message of a WebSocket. */
+const LONG = new Set(["validate", "documents", "configure", "store_configuration", "script", "script_text", "store_script"]);
 
 export class Live extends EventTarget {
   /** @param {string} session */
@@ -28,7 +30,8 @@ export class Live extends EventTarget {
     this.session = session;
     this.open = false;
     this.denied = false;
-    /** @type {{daemon: string | null, bouts: boolean, author: string, client?: string, every_cycle?: boolean} | null} */
+    this.refusals = 0;
+    /** @type {{daemon: string | null, bouts: boolean, author: string, client?: string, every_cycle?: boolean, tab?: string} | null} */
     this.welcome = null;
     /** @type {Status | null} */
     this.status = null;
@@ -55,6 +58,10 @@ export class Live extends EventTarget {
     this.ageMs = NaN;
     /** Age of the newest record by the engine's own clock, ms; NaN where the server does not tell. */
     this.recordAgeMs = NaN;
+    /** What commands each joint: `joint.NAME.mode`, `joint.NAME.tweak`, `motor.NAME.age_ms`. @type {Record<string, any>} */
+    this.joints = {};
+    /** What really happens to the foot of an emulated leg, and when that was heard. @type {{at_cm: [number, number, number], contact_n: number, heardAt: number} | null} */
+    this.foot = null;
     /** Per bout, where on the ring's time its engine time is 0. @type {Map<number, number>} */
     this.starts = new Map();
     /** @type {Set<(from: number, to: number) => void>} */
@@ -94,7 +101,9 @@ export class Live extends EventTarget {
         reject(new Refused("gone", "the connection ended before the answer came", "look whether it was done"));
       }
       this.waiting.clear();
-      this.denied = event.code === NO_SESSION;
+      // Once may be that a busy machine said its session too late.
+      this.refusals = event.code === NO_SESSION ? this.refusals + 1 : 0;
+      this.denied = this.refusals > 1;
       this.tell("closed");
       if (this.denied) return;
       setTimeout(() => this.connect(), AGAIN_MS[Math.min(this.tries, AGAIN_MS.length - 1)]);
@@ -119,6 +128,13 @@ export class Live extends EventTarget {
   ask(method, params = {}) {
     if (this.socket?.readyState !== WebSocket.OPEN) {
       return Promise.reject(new Refused("gone", "the server of this page does not answer", "is `nuc ui` still running?"));
+    }
+    if (LONG.has(method)) {
+      const asked = new Api(this.session).json(`ask/${this.welcome?.tab}`, { method: "POST", body: { method, params } });
+      return asked.then(({ ok, result, error }) => {
+        if (ok) return result;
+        throw new Refused(error.kind, error.text, error.hint);
+      });
     }
     const id = this.next;
     this.next += 1;
@@ -147,7 +163,7 @@ export class Live extends EventTarget {
     if (topic === "welcome") {
       this.open = true;
       if (Number.isNaN(this.openedAt)) this.openedAt = performance.now();
-      this.tries = 0;
+      this.tries = this.refusals = 0;
       this.welcome = message;
       this.gone = null;
       this.recordAgeMs = NaN;
@@ -161,6 +177,8 @@ export class Live extends EventTarget {
     else if (topic === "back") this.gone = null;
     // How old the newest record was when the server had it; null where that can not be told.
     else if (topic === "age") this.recordAgeMs = typeof message.age_s === "number" ? 1000 * message.age_s : NaN;
+    else if (topic === "joints") this.joints = message.values;
+    else if (topic === "foot") this.foot = { at_cm: message.at_cm, contact_n: message.contact_n, heardAt: performance.now() };
     else if (topic === "missed") this.missed += message.records;
     if (topic) this.tell(topic);
   }
@@ -179,6 +197,7 @@ export class Live extends EventTarget {
     [this.model, this.configuration, this.plant] = [model, configuration, message.plant ?? null];
     this.layout = message.layout;
     if (same) return;
+    this.joints = {};
     this.columns = message.columns;
     this.index = new Map(this.columns.map((column, k) => [column.name, k]));
     this.timeColumn = this.index.get("time") ?? -1;
@@ -192,12 +211,13 @@ export class Live extends EventTarget {
     this.status = status;
     this.statusAt = performance.now();
     const { bout, cycle, engine_time_s: time } = status;
-    const column = this.index.get("cycle");
+    const [bouts, cycles] = [this.index.get("bout"), this.index.get("cycle")];
     // Another daemon counts its bouts from the beginning.
     if (bout && bout < Math.max(...this.starts.keys())) this.starts.clear();
-    if (!bout || typeof time !== "number" || column === undefined || !this.ring.end) return;
-    const record = this.ring.find(column, cycle ?? 0);
-    if (record >= this.ring.end || this.ring.at(column, record) !== cycle) return;
+    if (!bout || !cycle || typeof time !== "number" || bouts === undefined || cycles === undefined) return;
+    // Each bout counts its cycles from the beginning.
+    const record = this.ring.newest([[bouts, bout], [cycles, cycle]]);
+    if (record < 0) return;
     // A status is asked for somewhat later than its last cycle was complete, never earlier: of several, the latest start
     // is the nearest to the true one.
     const start = this.ring.at(this.timeColumn, record) - time;
@@ -269,9 +289,9 @@ export class Live extends EventTarget {
     return column === undefined || !this.ring.end ? 0 : this.ring.at(column, this.ring.end - 1);
   }
 
-  /** Where engine time is 0 for the newest bout that is known; NaN before there is one. */
+  /** Where engine time is 0: in the bout of the newest record, else in the last one; NaN where that is not known yet. */
   get start() {
-    return this.starts.size ? this.starts.get(Math.max(...this.starts.keys())) ?? NaN : NaN;
+    return this.starts.get(this.bout || Math.max(...this.starts.keys())) ?? NaN;
   }
 
   /**

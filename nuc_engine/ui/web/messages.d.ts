@@ -1,7 +1,7 @@
 // Messages of the channel. Made by `python -m nuc_engine.messages.typescript` from the classes in nuc_engine/messages:
 // change those, not this.
 
-/** What became of an edit. `pending` is a request number while it waits for its time, 0 once it is in effect. `cycle` and `time_s` are when it took effect. `replaced` is what a later entry of the same time wrote again. A script of several times is as many requests; what of it is not yet due is in `requests`. */
+/** What became of an edit. `pending` is a request number while it waits for its time, 0 once it is in effect. `cycle` and `time_s` are when it took effect. `replaced` is what a later entry of the same time wrote again. A script of several times is as many requests; what of it is not yet due is in `requests`. `back` is the request that puts back what was set for a while only; withdrawn (`forget`), the values stay. */
 export interface Acknowledgement {
   cycle: number;
   time_s: number | null;
@@ -11,6 +11,7 @@ export interface Acknowledgement {
   requests?: number[];
   replaced?: Written[];
   request?: number;
+  back?: number;
   answers?: Record<string, any>[];
 }
 
@@ -22,6 +23,23 @@ export interface ArmAnswer {
 
 /** Allow driving again after a fault, or after `off`: the joints start from where they are. */
 export interface ArmRequest {
+}
+
+/** Ask for the files of a bout's data directory. */
+export interface BoutFilesRequest {
+  bout: string;
+}
+
+/** Ask which bouts lie in the daemon's data folder, newest first. */
+export interface BoutsRequest {
+}
+
+/** One part of an edit. `what` is `write` of an HDSO, or `mode`, `target`, `rate`, `tweak` of a joint. */
+export interface ChangedValue {
+  after: string | number | boolean | number[] | null;
+  before: string | number | boolean | number[] | null;
+  name: string;
+  what: string;
 }
 
 /** A configuration that can be chosen, or cannot because of a `problem`. */
@@ -64,13 +82,27 @@ export interface ControlAnswer {
   control: string;
 }
 
-/** Ask for the XML texts of the configuration in force. */
+/** Ask for the XML texts of the configuration in force, or of one that can be chosen. */
 export interface DocumentsRequest {
+  name?: string | null;
 }
 
 /** Ask for the last events, or for those after the one with this number (`seq`). */
 export interface EventsRequest {
   since?: number;
+}
+
+/** Ask for a piece of a file of a bout's data directory: at most 512 KiB from `offset` on. */
+export interface FetchRequest {
+  bout: string;
+  file: string;
+  offset?: number;
+}
+
+/** A piece of a file, and how many bytes the file has in all now. */
+export interface FilePart {
+  data: string;
+  size: number;
 }
 
 /** Withdraw an edit that waits for its time, or all of them. */
@@ -81,6 +113,16 @@ export interface ForgetRequest {
 /** How many edits were withdrawn. */
 export interface ForgottenAnswer {
   forgotten: number;
+}
+
+/** What is wrong with a document: on which line of which file, what was expected instead, what to do about it. */
+export interface FoundProblem {
+  expected: string;
+  file: string;
+  hint: string;
+  line: number;
+  severity: string;
+  what: string;
 }
 
 /** Ask for values by name or id, all of the same whole cycle; the id -1 stands for every HDSO. */
@@ -111,10 +153,47 @@ export interface HelloRequest {
   role?: "admin" | "operate" | "watch" | null;
 }
 
+/** Edits that can be undone, and those that can be made again: the newest first, in the order of their turn. */
+export interface HistoryAnswer {
+  done: HistoryEdit[];
+  undone: HistoryEdit[];
+}
+
+/** An edit that took effect; `time_s` is null outside of the bout under way. Of one with many changes the first are told, and how many are `left_out`. */
+export interface HistoryEdit {
+  author: string;
+  changes: ChangedValue[];
+  cycle: number;
+  left_out: number;
+  request: number;
+  time_s: number | null;
+}
+
+/** Ask which edits can be undone and made again, and whose they are. */
+export interface HistoryRequest {
+}
+
 /** Choose what commands a joint: its muscles, a force, a position; it can hold where it is, or be limp. */
 export interface JointModeRequest {
   joint: number | string;
   mode: "force" | "hold" | "limp" | "muscle" | "position";
+}
+
+/** Keep all values in force under a name, until another configuration is put in force or the service dies. */
+export interface KeepValuesRequest {
+  name: string;
+}
+
+/** Values that were kept under a name, and the HDSOs that have others now. */
+export interface KeptAnswer {
+  name: string;
+  author: string;
+  unix_time_s: number;
+  differing: string[];
+}
+
+/** Ask under which names values are kept. */
+export interface KeptValuesRequest {
 }
 
 /** The labels as they are kept. */
@@ -172,11 +251,12 @@ export interface NotesRequest {
   text: string;
 }
 
-/** Whether the torque is off, and the motors that have not confirmed it. */
+/** Whether the torque is off, how long after the request each motor confirmed it, and those that have not. */
 export interface OffAnswer {
   mode: string;
   torque: boolean;
   unconfirmed: string[];
+  confirmed_ms?: Record<string, number>;
 }
 
 /** Take the torque off at once, latched until `arm`. Any client may, with or without control. */
@@ -240,6 +320,11 @@ export interface Reading {
   unknown?: string[];
 }
 
+/** Write the values that were kept under a name, together, as one edit; those that are the same are left alone. */
+export interface RecallValuesRequest {
+  name: string;
+}
+
 /** Begin to write down every edit that takes effect, with its time. */
 export interface RecordStartRequest {
   name: string;
@@ -270,6 +355,33 @@ export interface RedoRequest {
 export interface ReleaseControlRequest {
 }
 
+/** The entry rule of an action, taken apart, with the values of one cycle; `inside`: the joint does that now. */
+export interface RuleAnswer {
+  joint: string;
+  action: string;
+  inside: boolean;
+  rule: string;
+  text: string;
+  true: boolean | null;
+  comparisons: RuleComparison[];
+}
+
+/** One comparison of a rule; `op` and `right` are empty where an operand stands alone. `distance` is how far the left one is from where the comparison turns, positive while it is true. */
+export interface RuleComparison {
+  distance: number | null;
+  left: string;
+  left_value: string | number | boolean | number[] | null;
+  op: string;
+  right: string;
+  right_value: string | number | boolean | number[] | null;
+  true: boolean | null;
+}
+
+/** Ask for every entry rule, or those of one joint, taken apart: which comparisons are true, and how nearly. */
+export interface RulesRequest {
+  joint?: number | string | null;
+}
+
 /** Begin a bout after `delay_s`; it stops by itself at engine time `stop_s` (negative: not). `out` names its directory in the daemon's data folder; one that exists is refused. `labels` and `notes` are of this bout alone. */
 export interface RunRequest {
   delay_s?: number;
@@ -293,16 +405,41 @@ export interface SavedAnswer {
   kind: string;
 }
 
+/** An hdsoscript that lies beside the daemon. */
+export interface ScriptAnswer {
+  name: string;
+  description: string;
+  duration_s: number | null;
+  problem?: string;
+}
+
 /** Send an hdsoscript; its times count from the bout's start, or from now. One that changes something needs the role operate, and control. Gradual changes begin from the values at its arrival; what is done to a leg by hand is refused. `answers` are to requests of time 0. */
 export interface ScriptRequest {
   text: string;
   offset?: "now" | "start";
 }
 
-/** Write values; they take effect together, at once or at engine time `time_s`. */
+/** An hdsoscript as it is written. */
+export interface ScriptTextAnswer {
+  name: string;
+  text: string;
+}
+
+/** Ask for the text of one of them. */
+export interface ScriptTextRequest {
+  name: string;
+}
+
+/** Ask which hdsoscripts lie beside the daemon. */
+export interface ScriptsRequest {
+}
+
+/** Write values; they take effect together, at once or at engine time `time_s`. With `back_after_s`, in a bout, they are what they were before once so much engine time has gone by, or the bout has ended. With `merge`, the number of one's last edit that took effect, both are undone as one. */
 export interface SetRequest {
   changes: ([number | string, number | string | number[]])[];
   time_s?: number | null;
+  back_after_s?: number | null;
+  merge?: number;
 }
 
 /** The mode in which the daemon begins to end. */
@@ -320,7 +457,7 @@ export interface Started {
   folder: string;
 }
 
-/** How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer. `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it (`latch_reason` is "off"). `refusals` say which servos cannot be driven as they were given, and why; `bus_counts` is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`. */
+/** How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer. `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it (`latch_reason` is "off"). `refusals` say which servos cannot be driven as they were given, and why; `bus_counts` is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`. `edits` counts those that took effect, undoing too. `unix_time_s` is the daemon's clock, which stamps telemetry and events too; 0: not told. */
 export interface Status {
   mode: string;
   configuration?: string;
@@ -349,8 +486,10 @@ export interface Status {
   recording?: string;
   undo?: number;
   redo?: number;
+  edits?: number;
   privileges_missing?: string[];
   tasks?: Record<string, Record<string, any>>;
+  unix_time_s?: number;
 }
 
 /** Ask how the daemon is. */
@@ -372,6 +511,38 @@ export interface StoppedAnswer {
   bout: number;
   mode: string;
   policy: string;
+}
+
+/** Write documents as a configuration that can be chosen; what could not be loaded is refused. */
+export interface StoreConfigurationRequest {
+  name: string;
+  documents: Record<string, string>;
+  overwrite?: boolean;
+}
+
+/** Write an hdsoscript beside the daemon, as it is; one that the model in force could not carry out is refused. */
+export interface StoreScriptRequest {
+  name: string;
+  text: string;
+  overwrite?: boolean;
+}
+
+/** A bout's data directory. `state` is its manifest's: running, complete, interrupted, fault or torn. */
+export interface StoredBout {
+  name: string;
+  configuration: string;
+  script: string;
+  started: string;
+  duration_s: number | null;
+  state: string;
+  labels: Record<string, string>;
+  problem: string;
+}
+
+/** A file of a bout's data directory; `name` is its path in there, `size` is in bytes. */
+export interface StoredFile {
+  name: string;
+  size: number;
 }
 
 /** The stream that has ended. */
@@ -417,6 +588,12 @@ export interface UnsubscribeRequest {
   topic: string;
 }
 
+/** Ask what is wrong with a configuration (`documents`), or with an hdsoscript (`text`) for it, without loading it. An hdsoscript without documents is held against the model in force. */
+export interface ValidateRequest {
+  text?: string | null;
+  documents?: Record<string, string> | null;
+}
+
 /** A value that is in force now. */
 export interface Written {
   name: string;
@@ -430,6 +607,8 @@ export interface Params {
   configurations: ConfigurationsRequest;
   configure: ConfigureRequest;
   documents: DocumentsRequest;
+  store_configuration: StoreConfigurationRequest;
+  validate: ValidateRequest;
   model: ModelRequest;
   run: RunRequest;
   stop: StopRequest;
@@ -440,10 +619,18 @@ export interface Params {
   get: GetRequest;
   set: SetRequest;
   script: ScriptRequest;
+  scripts: ScriptsRequest;
+  script_text: ScriptTextRequest;
+  store_script: StoreScriptRequest;
   pending: PendingRequest;
   forget: ForgetRequest;
   undo: UndoRequest;
   redo: RedoRequest;
+  history: HistoryRequest;
+  keep_values: KeepValuesRequest;
+  kept_values: KeptValuesRequest;
+  recall_values: RecallValuesRequest;
+  rules: RulesRequest;
   joint_mode: JointModeRequest;
   tweak: TweakRequest;
   pose: PoseRequest;
@@ -456,6 +643,9 @@ export interface Params {
   mark: MarkRequest;
   notes: NotesRequest;
   labels: LabelsRequest;
+  bouts: BoutsRequest;
+  bout_files: BoutFilesRequest;
+  fetch: FetchRequest;
   subscribe: SubscribeRequest;
   unsubscribe: UnsubscribeRequest;
   events: EventsRequest;
@@ -473,6 +663,8 @@ export interface Results {
   configurations: ConfigurationAnswer[];
   configure: ConfiguredAnswer;
   documents: Record<string, string>;
+  store_configuration: SavedAnswer;
+  validate: FoundProblem[];
   model: Record<string, any>;
   run: Started;
   stop: StoppedAnswer;
@@ -483,10 +675,18 @@ export interface Results {
   get: Reading;
   set: Acknowledgement;
   script: Acknowledgement;
+  scripts: ScriptAnswer[];
+  script_text: ScriptTextAnswer;
+  store_script: SavedAnswer;
   pending: Pending[];
   forget: ForgottenAnswer;
   undo: Acknowledgement;
   redo: Acknowledgement;
+  history: HistoryAnswer;
+  keep_values: KeptAnswer;
+  kept_values: KeptAnswer[];
+  recall_values: Acknowledgement;
+  rules: RuleAnswer[];
   joint_mode: Acknowledgement;
   tweak: Acknowledgement;
   pose: Acknowledgement;
@@ -499,6 +699,9 @@ export interface Results {
   mark: MarkAnswer;
   notes: NotesAnswer;
   labels: LabelsAnswer;
+  bouts: StoredBout[];
+  bout_files: StoredFile[];
+  fetch: FilePart;
   subscribe: SubscribeAnswer;
   unsubscribe: StreamAnswer;
   events: Record<string, any>[];

@@ -2,20 +2,25 @@
 
 /** @typedef {{id: number, name: string}} Named */
 /** @typedef {Named & {fullname: string | null, description: string | null, color: number[] | null, code: number,
- *   rule: Named & {by_name: string | null, description: string | null}}} State */
-/** @typedef {Named & {fullname: string | null, description: string | null, fmax: number}} Muscle */
-/** @typedef {Named & {fullname: string | null, description: string | null, range_deg: [number, number],
+ *   rule: Named & {by_name: string | null, description: string | null}, dwell: Named | null,
+ *   activations: {muscle: Named, function: string, parameters: Named[], sensors: Named[]}[]}} State */
+/** @typedef {{type: string, formula: string | null, parameters: Named[]}} MuscleFunction */
+/** @typedef {Named & {fullname: string | null, description: string | null, l_naught: number, fmax: number,
+ *   functions: Record<string, MuscleFunction>}} Muscle */
+/** @typedef {Named & {fullname: string | null, description: string | null, range_deg: [number, number], model: string | null,
+ *   bus_id: number, angle_cal1: number, angle_cal2: number, force_command: Named | null,
  *   angle_sensor: Named, load_sensor: Named}} Motor */
 /** @typedef {Named & {fullname: string | null, description: string | null, endpoint: boolean,
  *   geometry: import("./kinematics.js").Geometry, motor: Motor | null, muscles: Muscle[], states: State[],
  *   sense_organs: (Named & {fullname: string | null, description: string | null, sensors: Named[]})[]}} Joint */
 /** @typedef {Named & {fullname: string | null, description: string | null, unit: string | null, value: unknown,
+ *   kind: "parameter" | "constant" | "boolstring" | "sensor", datatype: string, dims: number[], used_by: string[],
  *   ranges: Record<string, {lower: number | null, upper: number | null, quantum: number | null}>}} Hdso */
 /** @typedef {{name: string, fullname: string | null, description: string | null, joints: Joint[], sensors: Hdso[],
  *   parameters: Hdso[]}} Model */
 
 /** Colours of actions to which the configuration gives none; each colour-blind reader can tell them apart. */
-const SPARE = ["#009463", "#a9d800", "#00a3b4", "#004ca3", "#e06400", "#b50038", "#7a5a9e", "#808084"];
+export const SPARE = ["#009463", "#a9d800", "#00a3b4", "#004ca3", "#e06400", "#b50038", "#7a5a9e", "#808084"];
 
 /**
  * @param {State} state
@@ -32,6 +37,32 @@ export function colorOf(state, place = state.code) {
  */
 export function chainOf(model) {
   return model.joints.filter((joint) => !joint.endpoint);
+}
+
+/**
+ * Return what each HDSO is to which joints, by what it is used for.
+ * @param {Model} model
+ * @returns {Map<string, Set<string>>}
+ */
+export function jointsOf(model) {
+  /** @type {Map<string, string>} */
+  const owner = new Map();
+  for (const joint of model.joints) {
+    for (const part of [joint, ...joint.muscles, ...joint.states, ...(joint.motor ? [joint.motor] : [])]) owner.set(part.name, joint.name);
+  }
+  /** @type {Map<string, Set<string>>} */
+  const found = new Map();
+  const add = (/** @type {string} */ name, /** @type {string | undefined} */ joint) => {
+    if (joint) found.set(name, (found.get(name) ?? new Set()).add(joint));
+  };
+  for (const { name, used_by: uses } of [...model.parameters, ...model.sensors]) {
+    for (const use of uses) add(name, owner.get(use.split(" in ")[0].split(" of ").at(-1) ?? ""));
+  }
+  for (const joint of model.joints) {
+    for (const state of joint.states) add(state.rule.name, joint.name);
+    for (const organ of joint.sense_organs) for (const sensor of organ.sensors) add(sensor.name, joint.name);
+  }
+  return found;
 }
 
 /**
@@ -58,24 +89,30 @@ export function stripsOf(model) {
 }
 
 /**
+ * Return what the documents say of something.
+ * @param {{fullname: string | null, description: string | null}} what
+ */
+export function described({ fullname, description }) {
+  return [fullname, description].filter(Boolean).join(": ");
+}
+
+/**
  * Return what is known of each column: which joint it belongs to, its help.
  * @param {Model} model
  * @returns {Map<string, {group: string, help: string}>}
  */
 export function columnHelp(model) {
   const found = new Map();
-  const help = (/** @type {{fullname: string | null, description: string | null}} */ what) =>
-    [what.fullname, what.description].filter(Boolean).join(": ");
   for (const joint of model.joints) {
-    found.set(`${joint.name}.state`, { group: joint.name, help: `action of ${help(joint) || joint.name}` });
+    found.set(`${joint.name}.state`, { group: joint.name, help: `action of ${described(joint) || joint.name}` });
     for (const muscle of joint.muscles) {
       for (const what of ["activation", "force", "length"]) {
-        found.set(`${muscle.name}.${what}`, { group: joint.name, help: `${what} of ${help(muscle) || muscle.name}` });
+        found.set(`${muscle.name}.${what}`, { group: joint.name, help: `${what} of ${described(muscle) || muscle.name}` });
       }
     }
     if (joint.motor) {
       for (const what of ["position_raw", "current_raw", "sent_raw", "status", "stamp"]) {
-        found.set(`${joint.motor.name}.${what}`, { group: joint.name, help: help(joint.motor) || joint.motor.name });
+        found.set(`${joint.motor.name}.${what}`, { group: joint.name, help: described(joint.motor) || joint.motor.name });
       }
       for (const sensor of [joint.motor.angle_sensor, joint.motor.load_sensor]) {
         found.set(sensor.name, { group: joint.name, help: "" });
@@ -89,7 +126,7 @@ export function columnHelp(model) {
     }
   }
   for (const sensor of model.sensors) {
-    found.set(sensor.name, { group: found.get(sensor.name)?.group ?? "sensors", help: help(sensor) });
+    found.set(sensor.name, { group: found.get(sensor.name)?.group ?? "sensors", help: described(sensor) });
   }
   return found;
 }

@@ -79,6 +79,19 @@ export class Ring {
   }
 
   /**
+   * Return the number of the newest record with these values, of the last `most` ones; -1 where there is none.
+   * @param {readonly (readonly [column: number, value: number])[]} values
+   * @param {number} [most]
+   */
+  newest(values, most = 4096) {
+    const last = Math.max(this.begin, this.end - most);
+    for (let record = this.end - 1; record >= last; record -= 1) {
+      if (values.every(([column, value]) => this.at(column, record) === value)) return record;
+    }
+    return -1;
+  }
+
+  /**
    * Return least and largest value of records `from` to `to` - 1; [Infinity, -Infinity] where there are none.
    * @param {number} column
    * @param {number} from

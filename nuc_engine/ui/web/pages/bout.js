@@ -3,6 +3,7 @@
 import { fill, h, setAttribute, setText, table } from "../dom.js";
 import { bytes, clock, number } from "../format.js";
 import { readFrame } from "../frames.js";
+import { jobControl } from "../jobs.js";
 import { exactAt, Lanes } from "../lanes.js";
 import { LegView, VIEWS } from "../legview.js";
 import { chainOf, columnHelp, stripsOf } from "../model.js";
@@ -13,12 +14,10 @@ import { Refused } from "../session.js";
 /** @typedef {import("../lanes.js").Source & {id: string}} Source */
 /** @typedef {{name: string, id?: string, folder: string, manifest: Record<string, any>, statistics: any, events: any[],
  *   columns: {name: string, unit: string}[], model: import("../model.js").Model | null, plant: import("../live.js").Plant | null,
- *   begin_s: number, end_s: number, figures: string[], notes?: string[], files: {name: string, id?: string, bytes: number}[]}} Bout */
-/** @typedef {{id: string, kind: string, state: string, progress: number | null, text: string, verdict: string | null, file: string | null}} Job */
+ *   begin_s: number, end_s: number, dry_run?: boolean, figures: string[], notes?: string[], files: {name: string, id?: string, bytes: number}[]}} Bout */
 
 const MOST = 20_000;
 /** Records asked for at once: of longer stretches, least and largest values. */
-const POLL_MS = 400;
 /** So much of what comes after the cursor is got record by record, s, and no oftener than this. */
 const NEAR_S = 4;
 const APART_MS = 150;
@@ -61,6 +60,7 @@ export function boutView(context, id, other) {
       playing = player(context, [bout, ...(second ? [second] : [])], [id, ...(second ? [other] : [])], signal);
       fill(
         body,
+        bout.dry_run ? h("p", { class: "panel dry-run", role: "note" }, h("strong", {}, "DRY RUN. "), "An emulated leg on its plant's ground, on a simulated clock, from values and joint angles that were in force. It says nothing of the ground and the hands that are there. It is kept as long as this server runs, among its last jobs.") : null,
         playing.element,
         statistics(bout, second),
         bout.notes?.length ? h("ul", { class: "problems panel" }, bout.notes.map((text) => h("li", {}, text))) : null,
@@ -374,58 +374,22 @@ function figures(bout, picture) {
  * @param {string} id
  * @param {AbortSignal} signal
  */
-function jobs({ api, say }, id, signal) {
-  const begin = (/** @type {string} */ kind, /** @type {string} */ label, /** @type {string} */ help) => {
-    const button = h("button", { type: "button", help }, label);
-    const cancel = h("button", { type: "button", hidden: true }, "Cancel");
-    const bar = h("progress", { max: 1, "aria-label": label });
-    const text = h("span", { class: "note", role: "status" });
-    const result = h("div", { class: "job-result" });
-    bar.hidden = true;
-    let number = "";
-    const tell = async (/** @type {Job} */ job) => {
-      number = job.id;
-      const busy = job.state === "waiting" || job.state === "running";
-      button.disabled = busy;
-      cancel.hidden = bar.hidden = !busy;
-      if (typeof job.progress === "number") bar.value = job.progress;
-      else bar.removeAttribute("value");
-      setText(text, job.verdict ?? (busy ? `${job.state} ${job.text ?? ""}` : `${job.state}${job.state === "failed" ? `: ${job.text}` : ""}`));
-      if (busy) {
-        setTimeout(() => {
-          if (!signal.aborted) void ask(`jobs/${number}`);
-        }, POLL_MS);
-      } else if (job.file) {
-        const address = await api.blob(`jobs/${job.id}/file`, signal);
-        signal.addEventListener("abort", () => URL.revokeObjectURL(address));
-        fill(result, h("video", { src: address, controls: true }), h("a", { href: address, download: job.file, class: "button" }, `Download ${job.file}`));
-      }
-    };
-    const ask = async (/** @type {string} */ path, method = "GET") => {
-      try {
-        await tell(await api.json(path, { method, signal, ...(method === "POST" ? { body: {} } : {}) }));
-      } catch (error) {
-        if (error instanceof Refused) {
-          setText(text, error.message);
-          say(error.message, "bad");
-          button.disabled = false;
-          cancel.hidden = bar.hidden = true;
-        } else if (!signal.aborted) throw error;
-      }
-    };
-    button.addEventListener("click", () => {
-      fill(result);
-      void ask(`bouts/${id}/${kind}`, "POST");
-    });
-    cancel.addEventListener("click", () => void api.fetch(`jobs/${number}`, { method: "DELETE", signal }).catch(() => undefined));
-    return h("div", { class: "job" }, h("div", { class: "actions" }, button, cancel, bar, text), result);
+function jobs(context, id, signal) {
+  const { api } = context;
+  const ended = async (/** @type {import("../jobs.js").Job} */ job, /** @type {HTMLElement} */ place) => {
+    if (!job.file) return;
+    const address = await api.blob(`jobs/${job.id}/file`, signal);
+    signal.addEventListener("abort", () => URL.revokeObjectURL(address));
+    fill(place, h("video", { src: address, controls: true }), h("a", { href: address, download: job.file, class: "button" }, `Download ${job.file}`));
   };
+  const control = (/** @type {string} */ kind, /** @type {string} */ label, /** @type {string} */ help) =>
+    jobControl(context, { label, help, ended, begin: () => api.json(`bouts/${id}/${kind}`, { method: "POST", body: {}, signal }) }, signal).element;
   return h(
     "section",
     { class: "panel", "aria-label": "movie and replay" },
     h("h3", {}, "Movie and replay"),
-    begin("movie", "Make the movie", "the leg in motion, as `nuc movie` draws it; one job at a time, with little priority"),
-    begin("replay", "Replay and compare", "run the bout again from what is recorded, and compare every record"),
+    control("movie", "Make the movie", "the leg in motion, as `nuc movie` draws it; one job at a time, with little priority"),
+    control("replay", "Replay and compare", "run the bout again from what is recorded, and compare every record"),
   );
 }
 

@@ -76,7 +76,7 @@ export function boutsPage(context) {
       watcher.disconnect();
       mark();
       fill(body, ...bouts.map((entry) => row(entry)));
-      setText(count, counted(bouts.length, "bout"));
+      setText(count, `${counted(bouts.length, "bout")}${told.whole === false ? " of the newest; nuc ls lists all" : ""}`);
       if (!bouts.length) fill(body, h("tr", {}, h("td", { colspan: 7 }, words ? "no bout has these words" : "there are no bouts yet")));
     } catch (error) {
       if (error instanceof Refused) setText(count, error.message);

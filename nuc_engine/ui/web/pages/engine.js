@@ -2,6 +2,7 @@
 
 import { copyButton, field, fill, h, holdButton, setText, table } from "../dom.js";
 import { counted, number } from "../format.js";
+import { fetchSection, keepSection } from "./keeping.js";
 
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../app.js").Page} Page */
@@ -13,8 +14,8 @@ const SLOW_MS = 500;
  * @returns {Page}
  */
 export function enginePage(context) {
-  const left = [boutSection(context), armSection(context), logSection(context), endSection(context)];
-  const right = [configurationSection(context), machineSection(context)];
+  const left = [boutSection(context), armSection(context), logSection(context), keepSection(context), endSection(context)];
+  const right = [configurationSection(context), fetchSection(context), machineSection(context)];
   const sections = [...left, ...right];
   const column = (/** @type {Section[]} */ parts) => h("div", { class: "column" }, parts.map((part) => part.element));
   const element = h("div", { class: "page page-engine" }, h("h1", { class: "unseen" }, "Engine"), column(left), column(right));
@@ -40,12 +41,12 @@ export function enginePage(context) {
  * @param {string} help
  * @param {...any} children
  */
-function section(title, help, ...children) {
+export function section(title, help, ...children) {
   return h("section", { class: "panel", "aria-label": title }, h("h2", { help }, title), ...children);
 }
 
 /** A line for a shell that follows what is filled in. */
-function lineOf() {
+export function lineOf() {
   const place = h("p", { class: "line" });
   let shown = "";
   return {
@@ -66,7 +67,7 @@ function lineOf() {
  * What stands in a field of numbers; null where nothing does.
  * @param {HTMLInputElement} input
  */
-function numberIn(input) {
+export function numberIn(input) {
   return input.value.trim() === "" || !Number.isFinite(input.valueAsNumber) ? null : input.valueAsNumber;
 }
 
@@ -168,7 +169,7 @@ function boutSection({ live, act, line }) {
  * @param {Context} context
  * @returns {Section}
  */
-function armSection({ live, armButton, line }) {
+export function armSection({ live, armButton, line }) {
   const button = armButton();
   const what = h("p", { class: "driven" });
   const latch = h("p", { class: "note" });

@@ -4,18 +4,20 @@ import { fill, h, roving, setAttribute, setText } from "../dom.js";
 import { number, shortUnit } from "../format.js";
 import { aboveGround } from "../kinematics.js";
 import { LegView, VIEWS } from "../legview.js";
-import { actionsOf, chainOf } from "../model.js";
+import { actionsOf, chainOf, described } from "../model.js";
 
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../app.js").Page} Page */
 
 const SLOW_MS = 100;
+/** What happened to the foot longer ago than this is not shown. */
+const OLD_FOOT_MS = 300;
 
 /**
  * @param {Context} context
  * @returns {Page}
  */
-export function legPage({ live }) {
+export function legPage({ live, go }) {
   const view = new LegView();
   const joints = h("div", { class: "joints", id: "joints" });
   const note = h("p", { class: "note", id: "leg-note" });
@@ -57,10 +59,10 @@ export function legPage({ live }) {
       !model
         ? "Nothing is configured."
         : plant
-          ? "A stiff leg, from joint angles: the emulated one bends a little between them and the foot. Ground and foot are as large as they are."
+          ? "A stiff leg, from joint angles: the emulated one bends a little between them and the foot, whose true place is dashed, filled while it is on the ground. Ground and foot are as large as they are."
           : "A stiff leg, from joint angles; where the ground is, is unknown.",
     );
-    cards = model ? chainOf(model).map((joint, k) => jointCard(joint, live, () => select(k))) : [];
+    cards = model ? chainOf(model).map((joint) => jointCard(joint, live)) : [];
     fill(joints, ...cards.map((card) => card.element));
     // What has come before this page was opened.
     const { ring } = live;
@@ -70,13 +72,11 @@ export function legPage({ live }) {
     view.centre();
   };
 
-  /** @param {number} k */
-  const select = (k) => {
-    view.selected = view.selected === k ? -1 : k;
-    cards.forEach((card, at) => card.mark(at === view.selected));
-    if (view.selected >= 0) cards[k].element.scrollIntoView({ block: "nearest" });
+  view.onSelect = (k) => {
+    const joint = view.chain[k];
+    view.selected = k;
+    if (joint) go(`joints/${encodeURIComponent(joint.name)}`);
   };
-  view.onSelect = select;
 
   /**
    * @param {number} from
@@ -108,6 +108,9 @@ export function legPage({ live }) {
   return {
     element: h("div", { class: "page page-leg" }, h("h1", { class: "unseen" }, "Leg"), stage, joints),
     frame(now) {
+      const real = live.foot && now - live.foot.heardAt < OLD_FOOT_MS ? live.foot : null;
+      view.contact = real && real.contact_n > 0;
+      view.trueFoot = real && real.at_cm;
       view.draw();
       for (const card of cards) card.act();
       if (now - slowAt < SLOW_MS || !view.shape) return;
@@ -116,7 +119,8 @@ export function legPage({ live }) {
       const point = view.points().at(-1);
       const above = point ? aboveGround(point[2], live.plant) : NaN;
       const height = Number.isNaN(above) ? "" : `, ${number(above, 1)} cm above ground`;
-      setText(foot, point ? `foot ${number(point[0], 1)}, ${number(point[1], 1)}, ${number(point[2], 1)} cm${height}` : "");
+      const ground = real ? (real.contact_n > 0 ? `, on the ground with ${number(real.contact_n, 1)} N` : ", in the air") : "";
+      setText(foot, point ? `foot ${number(point[0], 1)}, ${number(point[1], 1)}, ${number(point[2], 1)} cm${height}${ground}` : "");
     },
   };
 }
@@ -124,15 +128,13 @@ export function legPage({ live }) {
 /**
  * @param {import("../model.js").Joint} joint
  * @param {import("../live.js").Live} live
- * @param {() => void} select
  */
-function jointCard(joint, live, select) {
+function jointCard(joint, live) {
   const actions = live.model ? actionsOf(live.model) : new Map();
   const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
   const action = h("span", { class: "action-name" }, "–");
   /** @type {(() => void)[]} */
   const tellers = [];
-  const help = (/** @type {{fullname: string | null, description: string | null}} */ what) => [what.fullname, what.description].filter(Boolean).join(": ");
   const sensorOf = new Map((live.model?.sensors ?? []).map((sensor) => [sensor.name, sensor]));
 
   const sensor = (/** @type {string} */ name) => {
@@ -145,7 +147,7 @@ function jointCard(joint, live, select) {
       setText(value, number(now, 1));
       if (bar && span) bar.set((now - span[0]) / (span[1] - span[0]));
     });
-    return h("tr", { help: known ? `${help(known)}${known.unit ? `, in ${known.unit}` : ""}` : "" }, h("th", { scope: "row" }, name), value, h("td", { class: "unit" }, shortUnit(known?.unit)), h("td", { class: "bar-cell" }, bar?.element));
+    return h("tr", { help: known ? `${described(known)}${known.unit ? `, in ${known.unit}` : ""}` : "" }, h("th", { scope: "row" }, name), value, h("td", { class: "unit" }, shortUnit(known?.unit)), h("td", { class: "bar-cell" }, bar?.element));
   };
 
   const muscle = (/** @type {import("../model.js").Muscle} */ what) => {
@@ -158,7 +160,7 @@ function jointCard(joint, live, select) {
       setText(activation, number(active, 2));
       bar.set(active);
     });
-    return h("tr", { help: help(what) }, h("th", { scope: "row" }, what.name), force, h("td", { class: "unit" }, "force"), h("td", { class: "bar-cell" }, bar.element, activation));
+    return h("tr", { help: described(what) }, h("th", { scope: "row" }, what.name), force, h("td", { class: "unit" }, "force"), h("td", { class: "bar-cell" }, bar.element, activation));
   };
 
   /** @type {unknown} */
@@ -166,7 +168,7 @@ function jointCard(joint, live, select) {
   const names = new Set();
   if (joint.motor) for (const { name } of [joint.motor.angle_sensor, joint.motor.load_sensor]) names.add(name);
   for (const organ of joint.sense_organs) for (const { name } of organ.sensors) names.add(name);
-  const title = h("button", { type: "button", class: "joint-name", "aria-pressed": "false", help: help(joint), on: { click: select } }, joint.name);
+  const title = h("a", { class: "joint-name", href: `#joints/${encodeURIComponent(joint.name)}`, help: described(joint) }, joint.name);
   const element = h(
     "section",
     { class: "panel joint", "aria-label": joint.name },
@@ -181,10 +183,6 @@ function jointCard(joint, live, select) {
   );
   return {
     element,
-    mark: (/** @type {boolean} */ on) => {
-      element.classList.toggle("selected", on);
-      title.setAttribute("aria-pressed", String(on));
-    },
     /** The action is told with every picture, as in the picture of the leg; numbers as fast as one can read. */
     act() {
       const state = actions.get(live.now(`${joint.name}.state`));

@@ -5,6 +5,7 @@ import { clock, number } from "../format.js";
 import { Lanes } from "../lanes.js";
 import { chainOf, columnHelp, stripsOf } from "../model.js";
 import { Steps, thresholds } from "../rules.js";
+import { keep as store, recall } from "../store.js";
 
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../app.js").Page} Page */
@@ -18,13 +19,16 @@ const TRIGGER_SHARE = 0.25;
 
 /** @typedef {{names: string[], windowS: number}} Layout */
 
+/** @param {any} kept @returns {Record<string, Record<string, Layout>>} those that are layouts */
+function fitLayouts(kept) {
+  const is = (/** @type {any} */ each) => Array.isArray(each?.names) && each.names.every((/** @type {unknown} */ name) => typeof name === "string") && Number.isFinite(each.windowS);
+  const own = Object.entries(kept).map(([configuration, named]) => [configuration, Object.fromEntries(Object.entries(named ?? {}).filter(([, each]) => is(each)))]);
+  return Object.fromEntries(own);
+}
+
 /** @returns {Record<string, Record<string, Layout>>} per configuration, by name; "" is the last one used */
 function keptLayouts() {
-  try {
-    return JSON.parse(localStorage.getItem(KEPT) ?? "{}");
-  } catch {
-    return {};
-  }
+  return recall(localStorage, KEPT, 1, fitLayouts, {});
 }
 
 /**
@@ -75,7 +79,7 @@ export function tracesPage({ live, say, line }) {
     const mine = (all[live.configuration] ??= {});
     mine[as] = { names: lanes.names, windowS };
     if (as) mine[""] = mine[as];
-    localStorage.setItem(KEPT, JSON.stringify(all));
+    store(localStorage, KEPT, 1, all);
     showLayouts(as);
   };
   const showLayouts = (/** @type {string} */ chosen = "") => {
