@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import nlargest
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -19,10 +20,14 @@ from nuc_engine.analysis.log_columns import OLD_JOINTLIST
 from nuc_engine.recording.files import MANIFEST_FILE, MOTOR_LOG, SCRIPT_FILE
 from sccils_schemas.model import JOINTS_FILE
 
+MOST_MANIFEST_BYTES = 4 << 20
+"""Nothing that the engine writes is as long."""
+
 BoutFormat = Literal["nuc", "neuromod"]
 
 _JOINTLISTS = (JOINTS_FILE, OLD_JOINTLIST)
 _HEAD_BYTES, _TAIL_BYTES = 65_536, 4096
+_LONGEST_S = 1e12
 _NAME = re.compile(rb"<(jointlist|hdsoscript)\b[^>]*?\bname\s*=\s*[\"']([^\"']{1,200})[\"']")
 
 
@@ -48,8 +53,8 @@ class BoutEntry:
     problem: str = ""
 
 
-def list_bouts(root: Path | str) -> list[BoutEntry]:
-    """Return the data directories that a folder is, or holds at any depth, by name.
+def list_bouts(root: Path | str, most: int | None = None) -> list[BoutEntry]:
+    """Return the data directories that a folder is, or holds at any depth, by name; with `most` the newest of them.
 
     A directory whose manifest cannot be used is listed with its problem. Hidden folders, and links to folders, are
     not looked into. Raises BoutError when there is no such folder.
@@ -57,7 +62,27 @@ def list_bouts(root: Path | str) -> list[BoutEntry]:
     root = Path(root)
     if not root.is_dir():
         raise BoutError(f"{root}: no such directory, expected a data directory or a folder of them")
-    return [_entry(folder) for folder in _walk(root)]
+    folders = list(_walk(root))
+    if most is not None and len(folders) > most:
+        newest = set(nlargest(most, folders, key=_changed))
+        folders = [folder for folder in folders if folder in newest]
+    return [_entry(folder) for folder in folders]
+
+
+def read_manifest(folder: Path) -> Any:
+    """Return what the manifest of a data directory holds. Raises OSError, ValueError, RecursionError."""
+    with (folder / MANIFEST_FILE).open("rb") as file:
+        data = file.read(MOST_MANIFEST_BYTES + 1)
+    if len(data) > MOST_MANIFEST_BYTES:
+        raise ValueError(f"it has more than {MOST_MANIFEST_BYTES >> 20} MiB")
+    return json.loads(data)
+
+
+def _changed(folder: Path) -> int:
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def is_bout(folder: Path) -> bool:
@@ -82,7 +107,7 @@ def _entry(folder: Path) -> BoutEntry:
     if not (folder / MANIFEST_FILE).is_file():
         return _old_entry(folder)
     try:
-        manifest: Any = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+        manifest: Any = read_manifest(folder)
     except (OSError, ValueError, RecursionError) as error:
         return BoutEntry(folder, "nuc", problem=f"{MANIFEST_FILE}: cannot be read ({error})")
     if not isinstance(manifest, dict):
@@ -101,8 +126,8 @@ def _entry(folder: Path) -> BoutEntry:
         seed=_whole(spec.get("seed")),
         clock=_text(found.get("clock")),
         started=_text(found.get("started")),
-        labels={key: str(value) for key, value in labels.items()},
-        notes=(*([] if remark is None else [str(remark)]), *_notes(found.get("notes"))),
+        labels={_clean(key): _clean(str(value)) for key, value in labels.items()},
+        notes=(*([] if remark is None else [_clean(str(remark))]), *_notes(found.get("notes"))),
     )
 
 
@@ -123,7 +148,7 @@ def _duration(manifest: Mapping[str, Any]) -> float | None:
     """Return how long the bout was: on simulated time, or on the engine's; a bout that still runs does not tell."""
     for key in ("simulated_s", "engine_time_s"):
         value = manifest.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LONGEST_S:
             return float(value)
     return None
 
@@ -133,11 +158,16 @@ def _map(value: Any) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return _clean(value) if isinstance(value, str) else ""
+
+
+def _clean(text: str) -> str:
+    """Return a text without halves of characters, which JSON can name and neither files nor messages can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63 else None
 
 
 def _notes(value: Any) -> list[str]:

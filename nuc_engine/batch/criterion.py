@@ -121,6 +121,32 @@ def _load(criterion: Criterion) -> Callable[[BoutObservation], Any]:
     return found
 
 
+def exact(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the ends of the exact binomial interval (Clopper and Pearson 1934); NaN where there is nothing to share.
+
+    For the two or three repetitions of a robot, for which the Wilson interval is too narrow.
+    """
+    if of == 0:
+        return math.nan, math.nan
+    tail = (1 - level) / 2
+    low = 0.0 if count == 0 else _where(lambda p: 1 - _at_most(count - 1, of, p) >= tail)
+    high = 1.0 if count == of else _where(lambda p: _at_most(count, of, p) <= tail)
+    return low, high
+
+
+def _at_most(count: int, of: int, p: float) -> float:
+    return sum(math.comb(of, k) * p**k * (1 - p) ** (of - k) for k in range(count + 1))
+
+
+def _where(reached: Callable[[float], bool]) -> float:
+    """Return the smallest probability at which something is reached, by halving."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
 def wilson(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the ends of the Wilson score interval (Wilson 1927) for a share; NaN where there is nothing to share."""
     if of == 0:

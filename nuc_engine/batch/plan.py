@@ -30,7 +30,7 @@ from sccils_schemas.rules import RuleError
 from sccils_schemas.writer import write
 
 AT = "@"
-"""Between the name of an HDSO and the time of the script's write that is meant: `TC1_retLEV_FTang@20`."""
+"""Between the name of an HDSO and the time of the script's write that is meant: `FT_ext_FTang@20`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,8 @@ class Workers:
 
     def _why_lost(self, executor: Executor) -> str:
         process = self._workers[executor]
-        process.join(_LAST_CALL_S)
+        # Its own thread waits for the process too: only once that has ended is it known to all how the process did.
+        executor.shutdown()
         code = process.exitcode
         how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit status {code}"
         return f"its worker process ended ({how}); it may have run out of memory"

@@ -11,7 +11,7 @@ settle = 3.0
 
 [vary]
 "plant.world.friction" = "0.06:0.12"
-"TC1_retLEV_FTang@20" = [100, 108, 116]
+"FT_ext_FTang@20" = [120, 130, 140]
 
 [windows]
 ITF = "25:40"

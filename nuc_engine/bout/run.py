@@ -147,7 +147,8 @@ def set_up(spec: BoutSpec, prepared: Prepared | None = None) -> Ready:
     if prepared.script is None and not (problems := check_unscripted(prepared.model)).ok:
         raise BoutRefused(refusal_lines(problems))
     url = bus_url(spec.bus, spec.seed)
-    plant, bus = open_leg(prepared.plan, find_configuration(spec.config), url, spec.seed, spec.plant)
+    folder = find_configuration(spec.config)
+    plant, bus = open_leg(prepared.plan, folder, url, spec.seed, spec.plant, spec.plant_file)
     scripted = () if prepared.script is None else events_of(prepared.script)
     events = schedule_events(plant, prepared.plan, (*scripted, *spec.events))
     warnings = (*prepared.warnings, *_left_over(prepared, events, round(spec.duration_s * NS_PER_S)))
@@ -162,7 +163,7 @@ def run_bout(spec: BoutSpec, progress: BoutProgress | None = None) -> BoutResult
     """
     ready = set_up(spec)
     prepared, plan, bus, end_ns = ready.prepared, ready.prepared.plan, ready.bus, ready.end_ns
-    copies = _read_inputs(find_configuration(spec.config), prepared, spec.out)
+    copies = _read_inputs(spec, find_configuration(spec.config), prepared)
     make_directory(spec.out, overwrite=spec.overwrite)
     for name, data in copies.items():
         (spec.out / name).write_bytes(data)
@@ -302,32 +303,37 @@ def bus_url(bus: str, seed: int) -> str:
 
 
 def open_leg(
-    plan: Plan, folder: Path, bus: str, seed: int, overrides: Mapping[str, float] = NO_OVERRIDES
+    plan: Plan,
+    folder: Path,
+    bus: str,
+    seed: int,
+    overrides: Mapping[str, float] = NO_OVERRIDES,
+    plant_file: str = PLANT_SPEC_FILE,
 ) -> tuple[Plant, Any]:
     """Open plant and bus; noise and start pose each get a random stream of their own from the seed.
 
-    `overrides` replaces numbers of plant.toml by their dotted keys.
+    `overrides` replaces numbers of the folder's description of the leg by their dotted keys.
     """
     kind: PlantKind = "loopback" if bus.startswith("loopback:") else "mujoco"
     url = "emulated:" + bus.removeprefix("loopback:") if kind == "loopback" else bus
     plant_seed, bus_seed, _ = np.random.SeedSequence(seed).spawn(3)
-    spec_path = folder / PLANT_SPEC_FILE if kind == "mujoco" else None
+    spec_path = folder / plant_file if kind == "mujoco" else None
     given = (overrides,) if overrides else ()
     plant = open_plant(plan, spec_path, kind, int(plant_seed.generate_state(1)[0]), *given)
     return plant, open_bus(url, addresses_of(plan.motors), plant, seed=int(bus_seed.generate_state(1)[0]))
 
 
-def _read_inputs(folder: Path, prepared: Prepared, out: Path) -> dict[str, bytes]:
+def _read_inputs(spec: BoutSpec, folder: Path, prepared: Prepared) -> dict[str, bytes]:
     """Return the files the data directory keeps a copy of. Raises BoutRefused when making it would destroy them."""
     sources = {name: folder / name for name in MODEL_FILES}
     sources |= {name: folder / name for name in companion_files(prepared.model)}
-    if (folder / PLANT_SPEC_FILE).exists():
-        sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)
+    if (folder / spec.plant_file).exists():
+        sources[PLANT_SPEC_FILE] = spec_file(folder / spec.plant_file)
     if prepared.script_path is not None:
         sources[SCRIPT_FILE] = prepared.script_path
     for path in sources.values():
-        if path.resolve().is_relative_to(out.resolve()):
-            raise BoutRefused(f"{path} lies in {out}, which the bout would write to; choose another directory")
+        if path.resolve().is_relative_to(spec.out.resolve()):
+            raise BoutRefused(f"{path} lies in {spec.out}, which the bout would write to; choose another directory")
     copies = {name: path.read_bytes() for name, path in sources.items()}
     for name, expected in prepared.model.files:
         if hashlib.sha256(copies[name]).hexdigest() != expected:

@@ -12,6 +12,7 @@ from typing import Any, cast
 from nuc_engine.control.tasks import TASKS
 from nuc_engine.model.plan import Plan
 from nuc_engine.plants.events import PlantEvent, event_record, read_event
+from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from sccils_schemas.documents import HDSO_INVALID, HdsoMod
 
 DEFAULT_DURATION_S = 30.0
@@ -25,7 +26,7 @@ NO_VALUES: Mapping[str, HdsoValue] = MappingProxyType({})
 _LONGEST_S = 1e8
 _LARGEST = 10**12
 _MOST = 2**62
-_PLACES = ("config", "out", "script", "name", "overwrite")
+_PLACES = ("config", "out", "script", "name", "overwrite", "plant_file")
 """What says where a bout is rather than what it is."""
 
 
@@ -40,8 +41,10 @@ class BoutSpec:
     `limits` caps how far the guard lets a motor (by name) be commanded from where it was measured, in its raw ticks.
     `gravity_compensation` is the share (0 to 1) of the leg's weight that is carried besides what muscles do.
     `name` is what the configuration is called in the logs, its folder's name by default.
-    `values` are written at time 0, before the script: by HDSO name or id (as text). `plant` replaces numbers of
-    plant.toml by their dotted keys (`world.base_height_cm`). `events` happen to the leg in addition to the script's.
+    `values` are written at time 0, before the script: by HDSO name or id (as text). `plant_file` is the file of the
+    configuration's folder that describes the leg; in the data directory it is plant.toml, whichever it was. `plant`
+    replaces numbers of it by their dotted keys (`world.base_height_cm`). `events` happen to the leg in addition to the
+    script's.
     """
 
     config: str
@@ -58,6 +61,7 @@ class BoutSpec:
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     values: Mapping[str, HdsoValue] = field(default_factory=dict[str, HdsoValue])
     plant: Mapping[str, float] = field(default_factory=dict[str, float])
+    plant_file: str = PLANT_SPEC_FILE
     events: tuple[PlantEvent, ...] = ()
 
 
@@ -67,6 +71,10 @@ def check_spec(spec: BoutSpec, plan: Plan) -> None:
         raise BoutRefused(f"duration {spec.duration_s} s; expected a positive number of seconds up to {_LONGEST_S:g}")
     if spec.seed < 0:
         raise BoutRefused(f"seed {spec.seed}; expected 0 or more")
+    if Path(spec.plant_file).name != spec.plant_file or not spec.plant_file.endswith(".toml"):
+        raise BoutRefused(
+            f"plant file {spec.plant_file!r}; expected the name of a .toml file in the configuration's folder"
+        )
     if not 0.0 <= spec.gravity_compensation <= 1.0:
         raise BoutRefused(f"gravity compensation {spec.gravity_compensation}; expected a share from 0 to 1")
     _check_names("cost of task", spec.costs, TASKS)

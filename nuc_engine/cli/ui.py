@@ -58,7 +58,8 @@ from nuc_engine.machine.needs import need, need_linux
     metavar="S",
     type=click.FloatRange(1, 86_400),
     default=None,
-    help="End a bout when the tab in control is gone, and none has taken control for so long.  [default: it goes on]",
+    help="End a bout when the tab in control is gone, and none has taken control for so long, or this program ends."
+    "  [default: it goes on]",
 )
 def command(
     emulated: str,
@@ -99,6 +100,7 @@ def command(
                 port,
                 not no_browser,
                 stop_without_tab,
+                emulated=bool(emulated),
             )
             serve(wanted, say)
     except ClientError as error:

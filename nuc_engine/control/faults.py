@@ -15,6 +15,11 @@ class Effect(IntEnum):
     STOP = 2
     TORQUE_OFF = 3
 
+    @property
+    def told(self) -> str:
+        """What it is, in words."""
+        return ("told, goes on", "the bout ends", "torque off")[self - 1]
+
 
 class Process(Enum):
     """Where a fault is found, and dealt with: in a bout on the virtual clock, or in a process of the daemon."""
@@ -43,6 +48,18 @@ class Fault:
     def worst(self) -> Effect:
         """What it does where it does most."""
         return max(self.effects.values())
+
+    @property
+    def once(self) -> str:
+        """When it is one, in words."""
+        if self.delay_ns:
+            return f"for {time_text(self.delay_ns)}"
+        return f"{self.after} in a row" if self.after > 1 else "it is found"
+
+
+def time_text(ns: int) -> str:
+    """Return a time of the table for people."""
+    return f"{ns / 1e9:g} s" if ns >= _SECOND // 2 else f"{ns / 1e6:g} ms"
 
 
 _WARN, _STOP, _OFF = Effect

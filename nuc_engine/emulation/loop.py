@@ -33,7 +33,7 @@ BEHIND_NS: Final = 5_000_000
 LATE_NS: Final = 100_000
 """A reply later than this is counted as late."""
 
-CHORE_PERIOD_NS: Final = 100_000_000
+CHORE_PERIOD_NS: Final = 25_000_000
 _SLACK_NS: Final = 300_000
 # Chores and visitors need that much time before the next reply.
 _VISIT_NS: Final = 10_000_000
@@ -105,7 +105,7 @@ class NoHandler:
 class EmulatorLoop:
     """Serves one line until `stop`. What the host says is handed on where `sniffer` finds a request end.
 
-    `chores` is called with the time every 100 ms or so, where it disturbs least.
+    `chores` is called with the time every 25 ms or so, where it disturbs least.
 
     `exchanges` counts pieces received (mostly one request each), `lost` replies that had no reader. `replies` is
     how late they were, `plant_behind` how far the plant was behind the clock each time it was let run: up to 3 ms in

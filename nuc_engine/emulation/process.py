@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -9,13 +10,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
+from nuc_engine.daemon.cyclering import BYTES, CycleRing
 from nuc_engine.emulation.commands import EmulatorCommands
 from nuc_engine.emulation.control import ControlSocket
+from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg
 from nuc_engine.emulation.loop import EmulatorLoop, WaitCall
 from nuc_engine.emulation.pseudo_terminal import PseudoTerminal
 from nuc_engine.emulation.rawlog import LogHeader, RawLog
 from nuc_engine.recording.logs import NUMBER, TextLog
+
+LIVE_COLUMNS: Final = (
+    ("time", "ns, CLOCK_MONOTONIC", "i8"),
+    ("foot_x", "cm", "f8"),
+    ("foot_y", "cm", "f8"),
+    ("foot_z", "cm", "f8"),
+    ("contact", "N", "f8"),
+)
+"""Of the records of what really happens to a leg."""
 
 _REPORT_NS: Final = 1_000_000_000
 _MOST_KEPT: Final = 6000
@@ -30,6 +42,8 @@ class EmulatorPaths:
     byte_log: Path | None = None
     control: Path | None = None
     record: Path | None = None
+    live: Path | None = None
+    """A file made by `daemon.cyclering.make_file`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +74,7 @@ class EmulatorProcess:
         `report` is called once a second, in between exchanges; it must not wait. Raises `EmulationError`, `OSError`.
         """
         self.alive: Callable[[], object] = _nobody
-        """Called some ten times a second as long as the loop turns."""
+        """Called some forty times a second as long as the loop turns."""
         self._report = report
         self._now = now
         self._reported_ns = self._reported = 0
@@ -71,6 +85,7 @@ class EmulatorProcess:
             leg.begin(now())
             self._log = self._open_log(opened, places.byte_log)
             self._record = None if places.record is None else opened.enter_context(_Record(places.record))
+            self._live = None if places.live is None else _open_live(opened, places.live, leg.name)
             self.loop = EmulatorLoop(
                 leg.end,
                 leg.plant,
@@ -139,6 +154,9 @@ class EmulatorProcess:
         records = self.leg.plant.take_records()
         if self._record is not None:
             self._record.append(records)
+        if self._live is not None:
+            for time_ns, *numbers in records:
+                self._live.put((self.leg.start_ns + round(time_ns), *numbers))
 
     def losses(self) -> dict[str, int]:
         """Return how many records the disk did not take, by file."""
@@ -161,6 +179,18 @@ class EmulatorProcess:
 
 def _nobody() -> None:
     """Nobody wants to know."""
+
+
+def _open_live(opened: ExitStack, path: Path, name: str) -> CycleRing:
+    """Return the ring in a file in memory, for programs on this machine that want to see what really happens."""
+    if path.stat().st_size != BYTES:
+        raise EmulationError(f"{path}: not a file that `nuc serve` made for this; expected {BYTES} bytes")
+    with path.open("r+b") as file:
+        memory = opened.enter_context(mmap.mmap(file.fileno(), 0))
+    ring = CycleRing(memory)
+    opened.callback(ring.close)
+    ring.begin(name, LIVE_COLUMNS)
+    return ring
 
 
 class _Record:

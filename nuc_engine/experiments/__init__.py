@@ -1,6 +1,7 @@
 """The experiments of chapter 7: what is done, what has to be seen, and what was seen.
 
     bench              where live bouts are done
+    bundle             one archive of all that verdicts rest on, which another machine can check offline
     catalogue/         the experiments of chapter 7
     conduct            whole experiments from the first bout to verdicts and figures
     course             all repetitions of some rows, on all cores
@@ -16,6 +17,7 @@
     sharing            bouts that several repetitions have in common
     sources            what a verdict rests on
     templates          text filled from data with Jinja2
+    tidy               all repetitions of all verdicts as one tidy table, for R and pandas
     trials             one repetition of a row
     verdict            from repetitions to a verdict
 

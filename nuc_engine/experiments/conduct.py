@@ -9,7 +9,15 @@ from pathlib import Path
 
 from nuc_engine.batch.pool import Workers
 from nuc_engine.bout.run import BoutRefused, prepare_bout
-from nuc_engine.experiments.course import Collected, FinishedCallback, RunCounter, file_stem, run_rows
+from nuc_engine.experiments.course import (
+    Collected,
+    FinishedCallback,
+    Heard,
+    RunCounter,
+    file_stem,
+    run_rows,
+    unheard,
+)
 from nuc_engine.experiments.edits import check_edits
 from nuc_engine.experiments.live import BoutRunner, Operator, Wait, collect_live
 from nuc_engine.experiments.probes import Probed, evidence, run_probes
@@ -57,6 +65,7 @@ def judge_all(
     workers: Workers,
     keep: Path | None = None,
     done: FinishedCallback | None = None,
+    heard: Heard = unheard,
 ) -> list[Judged]:
     """Run and judge all rows of some experiments; `add_evidence` comes after it.
 
@@ -72,7 +81,7 @@ def judge_all(
 
     firsts = {experiment.name: experiment.seed if seed is None else seed for experiment in experiments}
     rows, seeds = [row for _, row in owners], [firsts[owner.name] for owner, _ in owners]
-    collected = run_rows(rows, repetitions, seeds, workers=workers, keep=place, done=done)
+    collected = run_rows(rows, repetitions, seeds, workers=workers, keep=place, done=done, heard=heard)
     found: list[Judged] = []
     for experiment in experiments:
         own = [each for (owner, _), each in zip(owners, collected, strict=True) if owner is experiment]

@@ -15,6 +15,9 @@ from nuc_engine.experiments.trials import Task, run_task
 Keep = Callable[[TableRow, int, bool], Path | None]
 """Row, seed and whether it is the control -> where the bouts of a repetition are kept, None for nowhere."""
 
+Heard = Callable[[Task, Trial], object]
+"""Told of a repetition when it has ended."""
+
 FinishedCallback = Callable[[int, int, float], None]
 """Told how many repetitions are finished, of how many in all, and what share of the simulated time these are.
 
@@ -73,6 +76,11 @@ def nowhere(row: TableRow, seed: int, control: bool) -> None:
     del row, seed, control
 
 
+def unheard(task: Task, trial: Trial) -> None:
+    """Tell nobody of a repetition."""
+    del task, trial
+
+
 def run_rows(
     rows: Sequence[TableRow],
     repetitions: int,
@@ -81,8 +89,11 @@ def run_rows(
     workers: Workers,
     keep: Keep = nowhere,
     done: FinishedCallback | None = None,
+    heard: Heard = unheard,
 ) -> list[Collected]:
     """Run so many valid repetitions of every row, and its control with the same seeds; `seeds` are the rows' first.
+
+    `heard` is told of each repetition when it has ended.
 
     What comes out depends on the seeds alone, not on the order in which repetitions end. Raises ItemFailed when a bout
     could not start, or could not be judged, by a fault of the row or of this program.
@@ -99,6 +110,7 @@ def run_rows(
             for place, trial in zip(own.places, trials, strict=True):
                 collected, task = tasks[place]
                 (collected.control if task.control else collected.trials)[task.seed] = trial
+                heard(task, trial)
                 count.one(own.duration_s / len(own.places))
         tasks = [
             (collected, _task(collected.row, collected.seed + len(collected.trials) + k, False, keep))

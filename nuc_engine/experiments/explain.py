@@ -25,6 +25,12 @@ def observations() -> Mapping[str, Mapping[str, Any]]:
 
 
 @cache
+def plants_before() -> Sequence[Mapping[str, Any]]:
+    """Return how rows came out on earlier plants: name, what it was, what was known beforehand, shares by row."""
+    return tomllib.loads((_FOLDER / "plants.toml").read_text(encoding="utf-8"))["plants"]
+
+
+@cache
 def _caveats() -> Sequence[Mapping[str, Any]]:
     return tomllib.loads((_FOLDER / "caveats.toml").read_text(encoding="utf-8"))["caveats"]
 

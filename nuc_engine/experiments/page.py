@@ -6,12 +6,13 @@ What they say stands in `pages/page.md` and `pages/index.md`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from nuc_engine.batch.criterion import LEVEL
-from nuc_engine.experiments.explain import caveat_of, fill_text
+from nuc_engine.batch.criterion import LEVEL, exact
+from nuc_engine.experiments.explain import caveat_of, fill_text, plants_before
 from nuc_engine.experiments.protocol import Again, Experiment, Probe, TableRow
 from nuc_engine.experiments.record import RecordError, read_verdict, write_verdict
 from nuc_engine.experiments.templates import environment, measured
@@ -153,8 +154,39 @@ def write_index(experiments: Sequence[Experiment], folder: Path) -> Path:
         rows = [RowShown(asked[row.name], row, verdict) for row in seen if row.name in asked and verdict is not None]
         found.append((experiment, verdict, rows))
     caveats = [caveat_of(verdict, "..") for _, verdict, _ in found if verdict is not None]
-    text = _rendered("index.md", found=found, least_repetitions=LEAST_REPETITIONS, caveat="".join(set(caveats)))
+    plants = plants_before()
+    text = _rendered(
+        "index.md",
+        found=found,
+        least_repetitions=LEAST_REPETITIONS,
+        caveat="".join(set(caveats)),
+        plants=plants,
+        plant_rows=[line for experiment, _, rows in found for line in _on_plants(experiment, rows, plants)],
+    )
     return _write(folder / INDEX, text)
+
+
+def _on_plants(
+    experiment: Experiment, rows: Sequence[RowShown], plants: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, object]]:
+    """Yield a line of the table over plants for each row that earlier ones were judged by too."""
+    for shown in rows:
+        name = experiment.name if len(experiment.rows) == 1 else f"{experiment.name} {shown.row.name}"
+        before = [plant["as_seen"].get(name) for plant in plants]
+        if not any(before):
+            continue
+        share, robot = shown.seen.as_seen, shown.row.robot
+        inside = "-"
+        if robot is not None:
+            low, high = exact(*robot)
+            inside = "yes" if low <= share.value <= high else "no"
+        yield {
+            "name": name,
+            "before": ["-" if told is None else f"{told[0]} of {told[1]}" for told in before],
+            "now": f"{share.count} of {share.of}",
+            "robot": robot,
+            "inside": inside,
+        }
 
 
 def _rendered(template: str, **values: object) -> str:

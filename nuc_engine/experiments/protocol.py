@@ -181,7 +181,9 @@ class Again:
 class TableRow:
     """One line of the result table. `summary` makes numbers over all repetitions (tests, intervals) from the trials.
 
-    `kicks_there` says what the dissertation reports of kicks. `explanation` and `probes` stand on the page when the
+    `kicks_there` says what the dissertation reports of kicks; `robot` is how many of how many repetitions of the robot
+    came out as `saw` says, `robot_kicked` how many of them needed a kick in the end; None where no number is printed.
+    `explanation` and `probes` stand on the page when the
     emulated leg does otherwise: evidence, not excuse; the criterion stays. They stand there too when the row is as
     seen, but not with the repetitions of `again` counted in. `remark` stands there in any case. `reservation` says in
     a few words what the criterion does not ask for and is not as the dissertation saw it; a row that is as seen is
@@ -196,6 +198,8 @@ class TableRow:
     criterion: CriterionFunction
     control: NegativeControl
     kicks_there: str = "none"
+    robot: tuple[int, int] | None = None
+    robot_kicked: tuple[int, int] | None = None
     explanation: str = ""
     remark: str = ""
     reservation: str = ""

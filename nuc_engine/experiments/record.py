@@ -72,6 +72,11 @@ def read_verdict(folder: Path) -> Verdict | None:
         raise RecordError(f"{path}: not in the expected form ({error}); run the experiment again") from error
 
 
+def trial_record(trial: Trial) -> dict[str, Any]:
+    """Return a repetition in JSON's own types, as a verdict.json holds it: what two machines can compare."""
+    return _plain(trial)
+
+
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]

@@ -46,14 +46,15 @@ def find_sources(plans: Iterable[BoutPlan]) -> Sources:
 
 def file_names(plans: Iterable[BoutPlan]) -> tuple[str, ...]:
     """Return the names under which `Sources.files` has what these bouts rest on. Raises NotFound as `find_sources`."""
-    return tuple(sorted(_paths(plans)))
+    return tuple(sorted(source_paths(plans)))
 
 
 def _files(plans: Iterable[BoutPlan]) -> dict[str, str]:
-    return {name: sha256(path) for name, path in _paths(plans).items()}
+    return {name: sha256(path) for name, path in source_paths(plans).items()}
 
 
-def _paths(plans: Iterable[BoutPlan]) -> dict[str, Path]:
+def source_paths(plans: Iterable[BoutPlan]) -> dict[str, Path]:
+    """Return the files that bouts rest on, by the names of `Sources.files`. Raises NotFound as `find_sources`."""
     files: dict[str, Path] = {}
     for plan in plans:
         folder = find_configuration(plan.config)

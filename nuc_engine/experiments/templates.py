@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from nuc_engine.batch.criterion import exact, wilson
 from nuc_engine.experiments.protocol import BoutPlan
 from nuc_engine.experiments.verdict import EvidenceNumber, RowVerdict, Share
 
@@ -140,6 +141,16 @@ def interval(share: Share) -> str:
     return f"{100 * share.low:.0f} to {100 * share.high:.0f} %" if share.of else "-"
 
 
+def percent(ends: tuple[float, float]) -> str:
+    """Return an interval of shares in per cent."""
+    return f"{100 * ends[0]:.0f} to {100 * ends[1]:.0f} %"
+
+
+def robot(counted: tuple[int, int] | None) -> str:
+    """Return how many repetitions of the robot, with the exact interval; "-" where the dissertation has no number."""
+    return "-" if counted is None else f"{counted[0]} of {counted[1]} ({percent(exact(*counted))})"
+
+
 def besides(seen: RowVerdict, aborted: bool = True) -> str:
     """Return how many repetitions were left out of the count or broke off, and why; "" where there are none."""
     parts = [f"{seen.failed_starts} did not start"] if seen.failed_starts else []
@@ -153,7 +164,8 @@ def kicks(row: RowVerdict) -> str:
     if row.as_seen.count == 0:
         return "-"
     needed = [
-        f"{when} in {own.repetitions} of {row.as_seen.count} (mean {own.mean:.2g}, most {own.most})"
+        f"{when} in {own.repetitions} of {row.as_seen.count} "
+        f"({percent(wilson(own.repetitions, row.as_seen.count))}; mean {own.mean:.2g}, most {own.most})"
         for when, own in (("to begin", row.start_kicks), ("in the end", row.kicks))
         if own.repetitions
     ]
@@ -169,5 +181,5 @@ def differences(plan: BoutPlan) -> str:
 
 _FILTERS: tuple[Callable[..., object], ...] = (
     *(besides, called, cell, differences, digits, interval, kicks, listed, measured, number, of_all, pooled),
-    *(range_of, rule, sooner, times, times_not, times_of, word),
+    *(range_of, robot, rule, sooner, times, times_not, times_of, word),
 )

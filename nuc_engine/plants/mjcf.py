@@ -18,7 +18,7 @@ from nuc_engine.model.kinematics import dh_transform
 from nuc_engine.model.plan import JointPlan, MotorPlan, Plan
 from nuc_engine.plants.kinds import find_kind
 from nuc_engine.plants.shaft import ShaftConversion
-from nuc_engine.plants.spec import JointSpec, MotorSpec, PlantSpec, PlantSpecError
+from nuc_engine.plants.spec import FlexSpec, JointSpec, MotorSpec, PlantSpec, PlantSpecError
 
 Frame = NDArray[np.float64]
 
@@ -45,6 +45,22 @@ def overridden(plan: Plan, spec: PlantSpec) -> Plan:
         raise PlantSpecError(tuple(f"{spec.source}: {problem}" for problem in problems))
     joints = tuple(_overridden_joint(joint, spec.joints[joint.name]) for joint in plan.joints)
     return replace(plan, joints=joints)
+
+
+def as_drawn(plan: Plan, spec: PlantSpec) -> Plan:
+    """Return the plan with the plant's geometry for pictures: links that give way as they are without a moment.
+
+    Nothing measures how far they have given way. Raises PlantSpecError as `overridden` does.
+    """
+    return replace(overridden(plan, spec), joints=tuple(_at_rest(j, spec) for j in overridden(plan, spec).joints))
+
+
+def _at_rest(joint: JointPlan, spec: PlantSpec) -> JointPlan:
+    flex, line = spec.joints[joint.name].flex, joint.dh_line
+    if flex is None or line is None:
+        return joint
+    a, d, alpha, scale = line
+    return replace(joint, dh_line=(a, d, alpha + math.radians(flex.rest_deg), scale))
 
 
 def _names_that_differ(plan: Plan, spec: PlantSpec) -> list[str]:
@@ -111,15 +127,20 @@ def leg_xml(plan: Plan, spec: PlantSpec, held: int | None = None) -> str:
     ElementTree.SubElement(
         world, "geom", name=GROUND, type="plane", size="1 1 1", pos=_row((0, 0, ground)), contype="0", conaffinity="0"
     )
-    body = world
+    body, tip = world, np.zeros(3)
     for joint in plan.joints:
         body = _hinge(body, frame, joint, plan.motors[joint.motor], spec)
         if joint.index == held:
             _mass(body, "sphere", _STUB_G, size=_number(_STUB_RADIUS_M))
             body = ElementTree.SubElement(world, "body", name=HAND, mocap="true")
-        _segment(body, joint, spec)
+        tip = _tip_m(joint)
+        _link(body, joint, spec, tip)
         frame = _next_frame(plan, joint)
-    _foot(body, plan.joints[-1], spec)
+        if (flex := spec.joints[joint.name].flex) is not None:
+            body, tip = _flex(body, joint, flex, tip), np.zeros(3)
+            frame[:3, 3] = 0.0
+        _far_end(body, joint, spec, tip)
+    _foot(body, tip, spec)
     _contact(root, spec)
     _actuators(root, plan, spec)
     return ElementTree.tostring(root, encoding="unicode")
@@ -131,7 +152,7 @@ def _options(root: ElementTree.Element, spec: PlantSpec) -> None:
         "option",
         timestep=_number(spec.world.timestep_us * 1e-6),
         integrator="implicitfast",
-        solver="Newton",
+        solver=spec.world.solver,
         iterations="4",
         ls_iterations="8",
     )
@@ -163,13 +184,14 @@ def _hinge(
     body = ElementTree.SubElement(
         parent, "body", name=joint.name, pos=_row(frame[:3, 3] * _CM), quat=_row(quaternion(frame[:3, :3]))
     )
-    low, high = ShaftConversion.of_motor(motor).joint_range(motor)
+    low, high = _range(joint, motor, spec)
     ElementTree.SubElement(
         body,
         "joint",
         name=joint.name,
         axis="0 0 1",
         range=_row((low, high)),
+        solreflimit=_row((spec.world.stop_soft_s, 1.0)),
         damping=_number(braking_n_m_s(kind, spec)),
         frictionloss=_number(servo.frictionloss_n_m),
         armature=_number(servo.armature_kg_m2),
@@ -177,13 +199,61 @@ def _hinge(
     return body
 
 
-def _segment(body: ElementTree.Element, joint: JointPlan, spec: PlantSpec) -> None:
-    """Append what a joint moves, as far as the next one."""
-    part = spec.joints[joint.name]
-    tip = dh_transform(joint.dh_line or (0.0, 0.0, 0.0, 0.0), 0.0)[:3, 3] * _CM
-    _mass(body, "capsule", part.link_mass_g, fromto=_row((0.0, 0.0, 0.0, *tip)), size=_number(_ROD_RADIUS_M))
-    if part.tip_mass_g > 0.0:
-        _mass(body, "sphere", part.tip_mass_g, pos=_row(tip), size=_number(_MOTOR_RADIUS_M))
+def _range(joint: JointPlan, motor: MotorPlan, spec: PlantSpec) -> tuple[float, float]:
+    """Return how far a joint can turn (rad): as its segments let it, and never off the servo's scale."""
+    low, high = ShaftConversion.of_motor(motor).joint_range(motor)
+    stop = spec.joints[joint.name].stop_deg
+    if stop is None:
+        return low, high
+    return max(low, math.radians(stop[0])), min(high, math.radians(stop[1]))
+
+
+def _tip_m(joint: JointPlan) -> Frame:
+    """Return where a joint's link ends, in the joint's own frame (m)."""
+    return dh_transform(joint.dh_line or (0.0, 0.0, 0.0, 0.0), 0.0)[:3, 3] * _CM
+
+
+def _link(body: ElementTree.Element, joint: JointPlan, spec: PlantSpec, tip: Frame) -> None:
+    """Append a joint's link, as far as the next one."""
+    mass = spec.joints[joint.name].link_mass_g
+    _mass(body, "capsule", mass, fromto=_row((0.0, 0.0, 0.0, *tip)), size=_number(_ROD_RADIUS_M))
+
+
+def _far_end(body: ElementTree.Element, joint: JointPlan, spec: PlantSpec, tip: Frame) -> None:
+    """Append what sits at the link's far end: the next joint's motor."""
+    if (mass := spec.joints[joint.name].tip_mass_g) > 0.0:
+        _mass(body, "sphere", mass, pos=_row(tip), size=_number(_MOTOR_RADIUS_M))
+
+
+def _flex(body: ElementTree.Element, joint: JointPlan, flex: FlexSpec, tip: Frame) -> ElementTree.Element:
+    """Append the hinge by which a link gives way, about its own x; return the body behind it."""
+    behind = ElementTree.SubElement(body, "body", name=f"{joint.name} flex", pos=_row(tip))
+    ElementTree.SubElement(
+        behind,
+        "joint",
+        name=f"{joint.name} flex",
+        axis="1 0 0",
+        stiffness=_number(flex.stiffness_n_m_rad),
+        springref=_number(math.radians(flex.rest_deg)),
+        damping=_number(flex.damping_n_m_s_rad),
+    )
+    return behind
+
+
+def coordinates(plan: Plan, spec: PlantSpec) -> list[int]:
+    """Return at which place of the model's coordinates each joint of the plan stands; links that give way have one."""
+    places: list[int] = []
+    for joint in plan.joints:
+        flexes = sum(spec.joints[before.name].flex is not None for before in plan.joints[: joint.index])
+        places.append(joint.index + flexes)
+    return places
+
+
+def flex_angles(plan: Plan, spec: PlantSpec) -> dict[int, float]:
+    """Return the angle (rad) without any moment of each link that gives way, by its place among the coordinates."""
+    places = coordinates(plan, spec)
+    flexes = ((joint, spec.joints[joint.name].flex) for joint in plan.joints)
+    return {places[joint.index] + 1: math.radians(flex.rest_deg) for joint, flex in flexes if flex is not None}
 
 
 def _mass(body: ElementTree.Element, shape: str, mass_g: float, **where: str) -> None:
@@ -193,8 +263,7 @@ def _mass(body: ElementTree.Element, shape: str, mass_g: float, **where: str) ->
     )
 
 
-def _foot(body: ElementTree.Element, last: JointPlan, spec: PlantSpec) -> None:
-    tip = dh_transform(last.dh_line or (0.0, 0.0, 0.0, 0.0), 0.0)[:3, 3] * _CM
+def _foot(body: ElementTree.Element, tip: Frame, spec: PlantSpec) -> None:
     _mass(
         body,
         "sphere",
@@ -209,7 +278,13 @@ def _contact(root: ElementTree.Element, spec: PlantSpec) -> None:
     contact = ElementTree.SubElement(root, "contact")
     slide = spec.world.friction
     ElementTree.SubElement(
-        contact, "pair", geom1=GROUND, geom2=FOOT, condim="3", friction=_row((slide, slide, 0, 0, 0))
+        contact,
+        "pair",
+        geom1=GROUND,
+        geom2=FOOT,
+        condim="3",
+        friction=_row((slide, slide, 0, 0, 0)),
+        solref=_row((spec.world.contact_soft_s, 1.0)),
     )
 
 

@@ -25,7 +25,7 @@ from nuc_engine.plants.compiled import compile_model, floats, set_up_mujoco
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, PlantEvent, Reconnect, find_faults
 from nuc_engine.plants.hand import HandHold
 from nuc_engine.plants.kicks import HAND_M_S, draw_kick
-from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml
+from nuc_engine.plants.mjcf import FOOT, GROUND, coordinates, flex_angles, leg_xml
 from nuc_engine.plants.moving_ground import MovingGround
 from nuc_engine.plants.servos import noise_of, servos_of
 from nuc_engine.plants.spec import LEVELS, PlantSpec
@@ -35,7 +35,10 @@ RECORD_PERIOD_NS = 10_000_000
 """How often the leg's true state is recorded, and looked at for divergence."""
 
 PlantRecord = tuple[float, ...]
-"""Instant (ns, whole), foot x, y, z (cm, in the frame of the first A-matrix), normal force of the ground (N)."""
+"""Instant (ns, whole), foot x, y, z (cm, in the frame of the first A-matrix), normal force of the ground (N).
+
+The force is the mean since the record before, over the instants at which servos were asked, some eight in a record.
+"""
 
 FITS_M = 0.001
 """A leg fits into its place when its foot would be no deeper in the ground than this; a hand keeps it as much clear."""
@@ -63,6 +66,7 @@ class MujocoLeg:
         self._plan, self._spec = plan, spec
         self._variation = draw(spec.variation, len(plan.joints), seed)
         self._whole = self._build(None)
+        self._places = coordinates(plan, spec)
         self._trial = mujoco.MjData(self._whole)
         self._bind(self._whole)
         self._step_ns = spec.world.timestep_us * 1000
@@ -84,6 +88,7 @@ class MujocoLeg:
         self._stage = MovingGround(float(self._model.geom_pos[self._ground, 2]) + below_m, below_m)
         self._stage_changes = _NEVER
         self._contact_force, self._velocity = np.zeros(6), np.zeros(6)
+        self._pressed_n, self._presses = 0.0, 0
         self._set_up_servos(plan, spec)
         self._set_start_pose(plan, spec, self._variation)
 
@@ -120,8 +125,10 @@ class MujocoLeg:
         self._warning_counts = memoryview(self._warnings)
 
     def _set_start_pose(self, plan: Plan, spec: PlantSpec, variation: Variation) -> None:
+        for place, angle in flex_angles(plan, spec).items():
+            self._qpos[place] = angle
         for joint, offset in zip(plan.joints, variation.start_pose_deg, strict=True):
-            self._qpos[joint.index] = math.radians(spec.joints[joint.name].start_deg + offset)
+            self._qpos[self._places[joint.index]] = math.radians(spec.joints[joint.name].start_deg + offset)
 
     # The next six are called some 800 times per simulated second.
 
@@ -136,6 +143,7 @@ class MujocoLeg:
                 else:
                     mujoco.mj_step(self._model, self._data, steps)
                 self._done = target
+                self._feel()
             return
         self._advance_over_pauses(target)
 
@@ -247,13 +255,19 @@ class MujocoLeg:
     def _record(self) -> None:
         self._check()
         self._next_record += self._record_steps
+        self._feel()
         x, y, z = self._foot_xyz
-        force = 0.0
-        if self._data.ncon:
-            mujoco.mj_contactForce(self._model, self._data, 0, self._contact_force)
-            force = float(self._contact_force[0])
+        force = self._pressed_n / self._presses
+        self._pressed_n, self._presses = 0.0, 0
         instant = (self._done - 1) * self._step_ns
         self._records.append((instant, x * _CM_PER_M, y * _CM_PER_M, z * _CM_PER_M, force))
+
+    def _feel(self) -> None:
+        """Note how hard the ground presses now: a stiff foot bounces faster than its force is recorded."""
+        self._presses += 1
+        if self._data.ncon:
+            mujoco.mj_contactForce(self._model, self._data, 0, self._contact_force)
+            self._pressed_n += float(self._contact_force[0])
 
     def _check(self) -> None:
         """Raise PlantFault when MuJoCo has warned of anything, or a joint's state is no number."""
@@ -309,7 +323,7 @@ class MujocoLeg:
 
     def _take_apart(self, event: Disconnect) -> None:
         mujoco.mj_kinematics(self._model, self._data)
-        self._joint = next(joint.index for joint in self._plan.joints if joint.name == event.joint)
+        self._joint = self._places[next(joint.index for joint in self._plan.joints if joint.name == event.joint)]
         self._horn = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_BODY, event.joint)
         place, turn = self._data.xpos[self._horn].copy(), self._data.xquat[self._horn].copy()
         self._hand = HandHold(place, turn, self._done, -(-event.duration_ns // self._step_ns))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nuc_engine.model.plan import Plan
-from nuc_engine.plants.mjcf import braking_n_m_s, kind_of, servo_gain
+from nuc_engine.plants.mjcf import braking_n_m_s, coordinates, kind_of, servo_gain
 from nuc_engine.plants.shaft import ShaftConversion
 from nuc_engine.plants.spec import PlantSpec
 from nuc_engine.plants.variation import Variation
@@ -13,9 +13,9 @@ from nuc_engine.plants.variation import Variation
 Readout = tuple[int, float, float, float, float, float, float, float]
 """How a servo's meters read its joint. A plain tuple, because it is taken apart at every exchange:
 
-number of the joint; a and b of shaft angle [deg] = a * joint [rad] + b; duty per N m of torque, and what the motor's
-speed costs of it per rad/s; current of full duty at standstill (A); noise of the angle in units of that of the plant's
-own servo; and what this meter sees of a current that the plant's own does not (A).
+place of the joint among the model's coordinates; a and b of shaft angle [deg] = a * joint [rad] + b; duty per N m of
+torque, and what the motor's speed costs of it per rad/s; current of full duty at standstill (A); noise of the angle in
+units of that of the plant's own servo; and what this meter sees of a current that the plant's own does not (A).
 """
 
 
@@ -24,7 +24,7 @@ class CurrentLoop:
     """A motor whose electronics regulate its current: while it is driven, its own voltage does not brake it.
 
     Only the supply's voltage bounds what it gives: the stall torque at standstill, nothing at its no-load speed, more
-    when it is turned against that. `joint` is the number of the joint it turns, `damping_n_m_s` what brakes that when
+    when it is turned against that. `joint` is the place of the joint it turns, `damping_n_m_s` what brakes that when
     nobody drives it.
     """
 
@@ -61,11 +61,12 @@ def servos_of(plan: Plan, spec: PlantSpec) -> Servos:
     """Work the numbers out. Raises PlantSpecError for a motor that nobody describes."""
     servo = spec.servo
     kinds = [kind_of(motor, spec) for motor in plan.motors]
+    places = coordinates(plan, spec)
     shafts = [ShaftConversion.of_motor(motor) for motor in plan.motors]
     # Dead ticks are those of the meter that the description is of; of other servos' meters no such thing is known.
     readout = [
         (
-            motor.joint,
+            places[motor.joint],
             shaft.shaft_per_joint,
             shaft.shaft_offset,
             1 / kind.stall_torque_n_m,
@@ -84,7 +85,7 @@ def servos_of(plan: Plan, spec: PlantSpec) -> Servos:
         caps=[[cap * kind.stall_torque_n_m for cap in servo.torque_cap_by_level] for kind in kinds],
         stall=[kind.stall_torque_n_m for kind in kinds],
         loops=[
-            CurrentLoop(motor.joint, kind.stall_torque_n_m, kind.omega0_rad_s, braking_n_m_s(kind, spec))
+            CurrentLoop(places[motor.joint], kind.stall_torque_n_m, kind.omega0_rad_s, braking_n_m_s(kind, spec))
             if kind.current_loop
             else None
             for motor, kind in zip(plan.motors, kinds, strict=True)

@@ -18,6 +18,9 @@ from typing import Any, Literal, TypeVar, cast
 from nuc_engine.plants.overrides import override
 
 PLANT_SPEC_FILE = "plant.toml"
+
+MOST_BYTES = 1 << 18
+"""Of a plant.toml. Reading TOML takes seconds for each MiB where somebody means it to."""
 """Its name in a configuration's folder, and in a data directory."""
 
 CurrentModel = Literal["back_emf", "supply"]
@@ -25,6 +28,12 @@ CurrentModel = Literal["back_emf", "supply"]
 
 LEVELS = 5
 """A servo's torque levels: 0 is the strongest, 4 the weakest."""
+
+Solver = Literal["Newton", "CG", "PGS"]
+"""MuJoCo's constraint solvers."""
+
+DEFAULT_SOFT_S = 0.02
+"""Time constant of contacts and stops where a description names none: MuJoCo's own."""
 
 NO_OVERRIDES: Mapping[str, float] = MappingProxyType({})
 
@@ -84,24 +93,48 @@ class GeometryOverride:
 
 
 @dataclass(frozen=True, slots=True)
+class FlexSpec:
+    """A joint's link gives way about its own long axis: a passive hinge where its Denavit-Hartenberg line has alpha.
+
+    Nothing measures it. It turns by `rest_deg` from the line's alpha when no moment acts on it, and from there by
+    moment / `stiffness_n_m_rad`.
+    """
+
+    rest_deg: float
+    stiffness_n_m_rad: float
+    damping_n_m_s_rad: float
+
+
+@dataclass(frozen=True, slots=True)
 class JointSpec:
-    """The segment behind one joint: its own mass, the mass at its far end, and the joint's angle at the start."""
+    """The segment behind one joint: its own mass, the mass at its far end, and the joint's angle at the start.
+
+    `stop_deg` are the lowest and the highest angle the segments let it have; None: all the servo's scale has.
+    """
 
     link_mass_g: float
     tip_mass_g: float
     start_deg: float
     override: GeometryOverride | None
+    stop_deg: tuple[float, float] | None = None
+    flex: FlexSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WorldSpec:
-    """Ground, foot and time step. `base_height_cm` is the height of the first joint above the ground."""
+    """Ground, foot and time step. `base_height_cm` is the height of the first joint above the ground.
+
+    `contact_soft_s` and `stop_soft_s` are the time constants with which the ground and joints' stops push back.
+    """
 
     base_height_cm: float
     friction: float
     foot_mass_g: float
     foot_radius_mm: float
     timestep_us: int
+    contact_soft_s: float = DEFAULT_SOFT_S
+    stop_soft_s: float = DEFAULT_SOFT_S
+    solver: Solver = "Newton"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +211,21 @@ def _read_toml(path: Path) -> dict[str, Any]:
     """Return the file's top table. Raises PlantSpecError with the file's name in it."""
     try:
         with path.open("rb") as stream:
-            return tomllib.load(stream)
+            return toml_table(stream.read(MOST_BYTES + 1), str(path))
     except OSError as error:
         raise PlantSpecError((f"{path}: cannot be read ({error.strerror}); expected a plant description",)) from error
+
+
+def toml_table(text: bytes, source: str) -> dict[str, Any]:
+    """Return the top table of a document of at most MOST_BYTES. Raises PlantSpecError."""
+    if len(text) > MOST_BYTES:
+        raise PlantSpecError((f"{source}: has more than {MOST_BYTES:,} bytes; expected a plant description",))
+    try:
+        return tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PlantSpecError((f"{path}: {error}; expected TOML",)) from error
+        raise PlantSpecError((f"{source}: {error}; expected TOML",)) from error
+    except (RecursionError, ValueError) as error:
+        raise PlantSpecError((f"{source}: is nested too deeply, or has a number that is too long",)) from error
 
 
 def parse_spec(data: Mapping[str, Any], source: str) -> PlantSpec:
@@ -209,6 +252,9 @@ def _world(table: _Table) -> WorldSpec:
         foot_mass_g=table.number("foot_mass_g", 0.01, 1e6),
         foot_radius_mm=table.number("foot_radius_mm", 0.1, 1000.0),
         timestep_us=table.integer("timestep_us", 10, 10_000),
+        contact_soft_s=table.number("contact_soft_s", 0.002, 1.0, default=DEFAULT_SOFT_S),
+        stop_soft_s=table.number("stop_soft_s", 0.002, 1.0, default=DEFAULT_SOFT_S),
+        solver=cast(Solver, table.word("solver", ("Newton", "CG", "PGS"), default="Newton")),
     )
     table.close()
     return spec
@@ -246,6 +292,18 @@ def _joint(table: _Table) -> JointSpec:
         tip_mass_g=table.number("tip_mass_g", 0.0, 1e6),
         start_deg=table.number("start_deg", -360.0, 360.0),
         override=_override(table.table("override")) if table.has("override") else None,
+        stop_deg=table.span("stop_deg", -360.0, 360.0) if table.has("stop_deg") else None,
+        flex=_flex(table.table("flex")) if table.has("flex") else None,
+    )
+    table.close()
+    return spec
+
+
+def _flex(table: _Table) -> FlexSpec:
+    spec = FlexSpec(
+        rest_deg=table.number("rest_deg", -90.0, 90.0),
+        stiffness_n_m_rad=table.number("stiffness_n_m_rad", 0.01, 1e3),
+        damping_n_m_s_rad=table.number("damping_n_m_s_rad", 0.0, 1e3),
     )
     table.close()
     return spec
@@ -309,8 +367,10 @@ class _Table:
     def inner(self) -> list[tuple[str, _Table]]:
         return [(name, self.table(name)) for name in self._data]
 
-    def number(self, key: str, low: float, high: float) -> float:
+    def number(self, key: str, low: float, high: float, default: float | None = None) -> float:
         value = self._take(key)
+        if value is None and default is not None:
+            return default
         expected = f"a number from {low:g} to {high:g}"
         if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
             return self._refuse(key, value, expected, low)
@@ -322,8 +382,20 @@ class _Table:
             return self._refuse(key, value, f"a whole number from {low} to {high}", low)
         return value
 
-    def word(self, key: str, allowed: tuple[str, ...] = ()) -> str:
+    def span(self, key: str, low: float, high: float) -> tuple[float, float]:
         value = self._take(key)
+        expected = f"two numbers from {low:g} to {high:g}, the lower one first"
+        numbers = cast(list[Any], value) if isinstance(value, list) else []
+        if len(numbers) != 2 or any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
+            return self._refuse(key, value, expected, (low, high))
+        if not low <= numbers[0] < numbers[1] <= high:
+            return self._refuse(key, value, expected, (low, high))
+        return float(numbers[0]), float(numbers[1])
+
+    def word(self, key: str, allowed: tuple[str, ...] = (), default: str | None = None) -> str:
+        value = self._take(key)
+        if value is None and default is not None:
+            return default
         if not isinstance(value, str) or not value.strip() or (allowed and value not in allowed):
             return self._refuse(key, value, "one of " + ", ".join(allowed) if allowed else "a text", "")
         return value

@@ -15,13 +15,20 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
 def _run(
-    place: Path, config: str, *, bus: str = "emulated:", script: str | None = None, duration_s: float = 2.0
+    place: Path,
+    config: str,
+    *,
+    bus: str = "emulated:",
+    script: str | None = None,
+    duration_s: float = 2.0,
+    plant_file: str = "plant.toml",
 ) -> Path:
     path = None
     if script is not None:
         path = place / "short.xml"
         path.write_text(script)
-    spec = BoutSpec(str(CONFIGS / config), place / "data", path and str(path), duration_s, seed=3, bus=bus)
+    script_path = path and str(path)
+    spec = BoutSpec(str(CONFIGS / config), place / "data", script_path, duration_s, 3, bus, plant_file=plant_file)
     result = run_bout(spec)
     assert result.state == "complete"
     return result.folder
@@ -31,6 +38,13 @@ def _run(
 def finished_roach(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seconds of the roach leg with the short script; not to be changed."""
     return _run(tmp_path_factory.mktemp("roach"), "lin_roach", script=SCRIPT)
+
+
+@pytest.fixture(scope="session")
+def stiff_roach(tmp_path_factory: pytest.TempPathFactory) -> Bout:
+    """Two seconds of the roach leg's first plant: no link gives way, and one alpha is not the printed one."""
+    folder = _run(tmp_path_factory.mktemp("stiff"), "lin_roach", plant_file="plant_1.toml")
+    return load_bout(folder)
 
 
 @pytest.fixture(scope="session")

@@ -108,11 +108,11 @@ def test_leg_foot_and_contact_are_those_of_the_record(walking):
     assert scene.contact.tolist() == [bool(np.interp(t, plant.t_s, plant.values[:, 3]) > 0.05) for t in times]
 
 
-def test_the_emulated_legs_own_geometry_leads_to_its_true_foot(roach):
+def test_the_emulated_legs_own_geometry_leads_to_its_true_foot(stiff_roach):
     times = [0.5, 1.0, 1.5]
-    scene = scene_of(roach, times, 0.5)
+    scene = scene_of(stiff_roach, times, 0.5)
     assert np.abs(scene.leg[:, -1] - scene.foot).max() < 0.6
-    stiff = scene_of(replace(roach, folder=roach.folder / "nothing here"), times, 0.5)
+    stiff = scene_of(replace(stiff_roach, folder=stiff_roach.folder / "nothing here"), times, 0.5)
     assert np.abs(stiff.leg[:, -1] - stiff.foot).max() > 1.0
 
 

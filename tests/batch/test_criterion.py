@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuc_engine.batch.criterion import Criterion, parse_criterion, score_of, wilson
+from nuc_engine.batch.criterion import Criterion, exact, parse_criterion, score_of, wilson
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.plan import SweepRequest, make_plan
 
@@ -82,3 +82,15 @@ def test_an_interval_holds_its_share_and_narrows_with_more_of_the_same(counts: t
     assert (1.0 - other_high, 1.0 - other_low) == pytest.approx((low, high))
     more_low, more_high = wilson(4 * count, 4 * of)
     assert more_high - more_low < high - low
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "low", "high"),
+    [(3, 3, 0.2924, 1.0), (2, 2, 0.1581, 1.0), (0, 3, 0.0, 0.7076), (1, 3, 0.0084, 0.9057), (5, 10, 0.1871, 0.8129)],
+)
+def test_the_exact_interval_is_that_of_the_tables(count, of, low, high):
+    assert exact(count, of) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
+
+
+def test_an_exact_interval_of_nothing_is_no_interval():
+    assert all(math.isnan(end) for end in exact(0, 0))

@@ -26,7 +26,7 @@ def test_the_file_in_the_documentation_is_read_and_can_be_run(tmp_path: Path) ->
         config="lin_roach",
         script="experiment_a",
         duration_s=60.0,
-        axes=(parse_axis("plant.world.friction=0.06:0.12"), parse_axis("TC1_retLEV_FTang@20=100,108,116")),
+        axes=(parse_axis("plant.world.friction=0.06:0.12"), parse_axis("FT_ext_FTang@20=120,130,140")),
         sampling=Sampling("latin", 50, 0),
         seeds=tuple(range(1000, 1010)),
         windows=(WatchWindow("ITF", 20.0, 40.0),),

@@ -106,7 +106,7 @@ def test_a_window_too_short_to_judge_says_so(tmp_path: Path) -> None:
 
 
 def test_values_go_where_they_were_meant_to() -> None:
-    axes = ("TC1_retLEV_FTang@20=100:110:2", "plant.world.friction=0.1", "CTr_dep_TC1_load@0=0.02")
+    axes = ("FT_ext_FTang@20=100:110:2", "plant.world.friction=0.1", "CTr_dep_TC1_load@0=0.02")
     plan = make_plan(
         SweepRequest("lin_roach", "experiment_a", 60.0, tuple(parse_axis(text) for text in axes), seeds=(1, 2))
     )
@@ -116,8 +116,8 @@ def test_values_go_where_they_were_meant_to() -> None:
     assert task.plant == (("world.friction", 0.1),)
     assert not task.values
     script = script_of(task)
-    assert script["TC1_retLEV_FTang", 20] == (110,)
-    assert script["TC1_retLEV_FTang", 0] == (60,)
+    assert script["FT_ext_FTang", 20] == (110,)
+    assert script["FT_ext_FTang", 0] == (90,)
     assert script["CTr_dep_TC1_load", 0] == (0.02,)
     assert [window.name for window in task.windows] == ["FWD", "ITF", "ITB"]
     given = plan_of("103=55:65:2", "statetrans_period_ns=20000000:25000000:3").task(1)
@@ -135,7 +135,7 @@ def test_values_go_where_they_were_meant_to() -> None:
         ("motor_speed=0,99", "motor_speed=99"),
         ("Enter_FT_Flexion=(,)", "Enter_FT_Flexion"),
         ("FT_angle=1,2", "is a sensor"),
-        ("TC1_retLEV_FTang@20=1,2", "there is no script"),
+        ("FT_ext_FTang@20=1,2", "there is no script"),
     ],
 )
 def test_what_can_not_be_varied_is_refused_before_the_first_bout(vary: str, says: str) -> None:
@@ -147,7 +147,7 @@ def test_what_can_not_be_varied_is_refused_before_the_first_bout(vary: str, says
     ("vary", "says"),
     [
         ("TC1_retLEV_FTang=1,2", "vary TC1_retLEV_FTang@0"),
-        ("TC1_retLEV_FTang@30=1,2", "the script writes TC1_retLEV_FTang at 0, 20 s"),
+        ("FT_ext_FTang@30=1,2", "the script writes FT_ext_FTang at 0, 20 s"),
         ("TC1_retLEV_FTang@noon=1,2", "no time"),
     ],
 )

@@ -106,14 +106,14 @@ def test_what_can_not_be_searched_is_refused(
 
 
 def test_what_was_found_becomes_a_script() -> None:
-    axes = tuple(map(parse_axis, ("TC1_proDEP_FTang@20=1:170", "plant.world.friction=0.1:1", "CTr_dep_TC1_load@0=0,1")))
+    axes = tuple(map(parse_axis, ("FT_ext_FTang@20=1:170", "plant.world.friction=0.1:1", "CTr_dep_TC1_load@0=0,1")))
     plan = make_plan(SweepRequest("lin_roach", "experiment_a", 60.0, axes))
-    values = {"TC1_proDEP_FTang@20": 117.25, "plant.world.friction": 0.5, "CTr_dep_TC1_load@0": 1}
+    values = {"FT_ext_FTang@20": 117.25, "plant.world.friction": 0.5, "CTr_dep_TC1_load@0": 1}
     document, problems = parse(tuned_script(plan, Tried(values, 1, 1, 1.0, {}), "found", "Found."), "found.xml")
     assert problems.ok
     assert isinstance(document, HdsoScript)
     mods = [(mod.name, mod.data, float(mod.time_s)) for mod in document.entries if isinstance(mod, HdsoMod)]
-    assert mods == [("CTr_dep_TC1_load", (1.0,), 0.0), ("TC1_proDEP_FTang", (117.25,), 20.0)]
+    assert mods == [("CTr_dep_TC1_load", (1.0,), 0.0), ("FT_ext_FTang", (117.25,), 20.0)]
     assert "world.friction = 0.5" in (document.description or "")
 
 

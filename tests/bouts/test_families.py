@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.analysis.judge import judge
 from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.outcome import classify
 from nuc_engine.bout.replay import replay_bout, replay_inputs
 from nuc_engine.bout.run import BoutRefused, BoutSpec, run_bout
 from nuc_engine.configurations.adapt import adapt, write_adapted
@@ -33,8 +33,10 @@ def legs(tmp_path_factory):
 def test_the_leg_steps_on_other_servos(legs, tmp_path, model, bus):
     result = run_bout(BoutSpec(str(legs / model), tmp_path / "bout", duration_s=20, seed=1001, bus=bus))
     assert result.state == "complete", result.reason
-    verdict = judge(load_bout(result.folder).tracks(), "FWD", (0, 20))
-    assert verdict.stepping, verdict.reasons
+    outcome = classify(load_bout(result.folder).tracks(), (0, 20))
+    # The plant was fitted with AI motors: on others the actions may lead the ground by more than is asked for.
+    assert outcome.foot_steps, outcome.reasons
+    assert "FWD" in outcome.resembles
 
 
 def test_the_same_folder_steps_on_ai_motors_to_the_byte(legs, tmp_path):

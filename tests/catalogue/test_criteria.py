@@ -21,7 +21,7 @@ WANTED: dict[str, dict[str, str | Outcome]] = {
     "D2 literal": {"FWD": "FWD", "final": "ITB"},
     "Fa": {"FWD": "FWD", **INTERIM, "final": "ITF"},
     "Fb": {"FWD": "FWD", **INTERIM, "final": "ITF"},
-    "Ga": {"FWD": "FWD", "early": "dragging cycle", "final": "ITF"},
+    "Ga": {"FWD": "FWD", "early": "dragging cycle", "brought": "ITF", "final": "ITF"},
     "Gb": {"FWD": "FWD", "final": "ITF"},
     "Gc": {"FWD": "FWD", "late": "stuck", "final": "ITF"},
     "Ea": {"ITF": "ITF", "early": DRAGGED, "final": "ITB"},
@@ -53,7 +53,7 @@ def test_what_is_asked_for_is_as_seen_and_without_its_beginning_a_failed_start(n
         ("D2 literal", "final", ("backward", "stuck")),
         ("Fa", "final", ("FWD", "stuck")),
         ("Ga", "early", ("FWD", "ITF", "backward", "unnamed cycle")),
-        ("Ga", "final", ("unnamed cycle",)),
+        ("Ga", "brought", ("unnamed cycle", "irregular")),
         ("Gb", "final", ("FWD", "stuck")),
         ("Gc", "late", ("unnamed cycle", "dragging cycle", "air stepping", outcome("irregular", foot_steps=True))),
         ("Gc", "final", ("stuck",)),
@@ -105,7 +105,7 @@ def test_a_foot_that_steps_refutes_that_it_does_not(name: str) -> None:
         ("D1 literal", {"FWD": "FWD", **dict.fromkeys(INTERIM, "ITF")}, WANTED["D1 literal"]),
         ("D2 literal", {"FWD": "FWD", "final": "chattering"}, WANTED["D2 literal"]),
         ("Fa", {"FWD": "FWD", **dict.fromkeys(INTERIM, "ITF"), "final": "ITF"}, WANTED["Fa"]),
-        ("Ga", {"FWD": "FWD", "early": "ITF", "final": "ITF"}, WANTED["Ga"]),
+        ("Ga", {"FWD": "FWD", "early": "ITF", "brought": "ITF", "final": "ITF"}, WANTED["Ga"]),
         ("Gb", {"FWD": "FWD", "final": "FWD"}, WANTED["Gb"]),
         ("Ea", {"ITF": "ITF", "early": "ITF", "final": "ITB"}, WANTED["Ea"]),
         ("Eb", {"ITF": "ITF", "early": "dragging cycle", "final": "ITB"}, WANTED["Eb"]),
@@ -121,6 +121,33 @@ def test_a_control_fails_by_what_it_shows_and_not_whatever_it_does(name: str, sh
     found = {"Gb": steps(every(0.2, 25.0))}.get(name, FOUND.get(name))
     assert not judge(name, found, control=True, **shown).ok
     assert judge(name, found, control=True, **asked).ok
+
+
+@pytest.mark.parametrize(
+    ("kicks_s", "brought", "final", "ok"),
+    [
+        ((), "ITF", "ITF", True),
+        ((), "irregular", "ITF", False),
+        ((4.0,), "irregular", "ITF", False),
+        ((24.0,), "irregular", "ITF", True),
+        ((4.0, 24.0, 29.0), "stuck", "ITF", True),
+        ((24.0,), "ITF", "stuck", False),
+    ],
+)
+def test_ga_wants_the_change_itself_to_bring_itf_unless_the_leg_was_kicked_after_it(
+    kicks_s: tuple[float, ...], brought: str, final: str, ok: bool
+) -> None:
+    row = row_of("Ga")
+    kinds = {"FWD": "FWD", "early": "stuck", "brought": brought, "final": final}
+    (plan,) = row.bouts
+    assert row.criterion({plan.label: observe(plan, kinds, found=GOES_ON, kicks_s=kicks_s)}).ok is ok
+
+
+def test_short_sequences_of_the_interim_are_counted_and_do_not_count_against_it() -> None:
+    sequence = steps([21.0, 21.7, 22.4, *every(28.0, 29.0), 35.0])
+    finding = judge("D1 literal", sequence, **WANTED["D1 literal"])
+    assert finding.ok
+    assert finding.numbers["parts of the interim with a sequence of steps"] == 1
 
 
 def test_gb_allows_a_rough_patch_of_four_seconds() -> None:

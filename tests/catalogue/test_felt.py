@@ -98,8 +98,8 @@ def walk(
             ground[after & (since < hit[0] + 0.2) & (since < STANCE)] = force_n
             load[after & (since < ACTS_S - 0.01)] = felt
             turned = np.where(after & (since < PERIOD), (hit[0] + (since - hit[0]) * turns_by) * 100.0, turned)
-    tracks = leg(duration_s, {"ThC": sorted(thc), "FTi": sorted(fti), "CTr": sorted(ctr)}, 100.0)
-    angles = {"CTr": 150.0 - turned, "FTi": 100.0 + turned}
+    tracks = leg(duration_s, {"ThC": sorted(thc), "FTi": sorted(fti), "CTr": sorted(ctr)}, 140.0)
+    angles = {"CTr": 150.0 - turned, "FTi": 140.0 + turned}
     modules = tuple(
         replace(m, angle_deg=angles.get(m.role, 50.0 - turned / 100.0), load=load if m.role == "ThC" else None)
         for m in tracks.modules

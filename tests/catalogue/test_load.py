@@ -19,6 +19,21 @@ from tests.catalogue.seen import row_of
 PAGES = Path(__file__).resolve().parents[2] / "docs/experiments"
 
 
+PROBE = """
+[[probes]]
+rows = ["D1 literal", "D1 commuting"]
+name = "HDSO 104"
+question = "What does it do?"
+quantity = "HDSO 104 of ITB (deg)"
+levels = [110, 112]
+bouts = [
+  { row = "D1 literal", edits = [{ hdso = 104, at_s = 20, value = "level" }] },
+  { row = "A", label = "A", edits = [{ hdso = 104, at_s = 40, value = "level" }] },
+]
+measure = [{ ask = "share", bouts = ["bout"], criterion = "D1 literal", name = "no stepping in the interim (share)" }]
+"""
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -35,8 +50,8 @@ PAGES = Path(__file__).resolve().parents[2] / "docs/experiments"
             'at_s = "soon"',
             r"HDSO 104: Expected `float`, got `str` - at `\$\.bouts\[0\]\.edits\[0\]\.at_s`",
         ),
-        ("seed = 30001", "seeds = 30001", r"unknown field `seeds`"),
-        ("seed = 30001", "seed = ", r"1_changes\.toml: "),
+        ("seed = 110001", "seeds = 110001", r"unknown field `seeds`"),
+        ("seed = 110001", "seed = ", r"1_changes\.toml: "),
         ('like = "minute"', 'like = "hour"', r"like = 'hour': no such shape; expected one of \['roach', 'minute'"),
         ('row = "A"', 'row = "Z"', r"1_changes\.toml: HDSO 104: no row 'Z'; expected one of A, B, D1 literal"),
         (
@@ -49,7 +64,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs/experiments"
     ],
 )
 def test_what_is_not_as_expected_is_named_with_its_file_and_key(tmp_path: Path, old: str, new: str, told: str) -> None:
-    text = (CHAPTER / "1_changes.toml").read_text()
+    text = (CHAPTER / "1_changes.toml").read_text() + PROBE
     assert old in text
     folder, runs = tmp_path / "chapter", tmp_path / "runs.toml"
     folder.mkdir()
@@ -94,13 +109,16 @@ def test_texts_are_filled_from_the_committed_verdicts(name: str) -> None:
 
 
 def test_a_text_quotes_what_was_measured_and_says_so_where_nothing_was() -> None:
-    row, seen, verdict = judged("D1 literal")
+    row, seen, verdict = judged("muscles-sideways")
     (found,) = seen.evidence
-    first, *others = found.levels
-    name = "no stepping in the interim (share)"
-    numbers = {**first.numbers, name: replace(first.numbers[name], middle=0.75)}
-    other = replace(seen, evidence=(replace(found, levels=(replace(first, numbers=numbers), *others)),))
-    assert "hops have a beat, and 2 of 12 interims" in fill_text(row.explanation, row, seen, verdict)
-    assert "hops have a beat, and 9 of 12 interims" in fill_text(row.explanation, row, other, verdict)
+    level = next(one for one in found.levels if one.label == "24")
+    name = "null has stopped (share)"
+    told = f"where null stops in {{}} of {level.numbers[name].count}"
+    numbers = {**level.numbers, name: replace(level.numbers[name], middle=1.0)}
+    levels = tuple(replace(one, numbers=numbers) if one is level else one for one in found.levels)
+    other = replace(seen, evidence=(replace(found, levels=levels),))
+    was = round(level.numbers[name].middle * level.numbers[name].count)
+    assert told.format(was) in " ".join(fill_text(row.explanation, row, seen, verdict).split())
+    assert told.format(level.numbers[name].count) in " ".join(fill_text(row.explanation, row, other, verdict).split())
     without = fill_text(row.explanation, row, replace(seen, evidence=()), verdict)
     assert without.startswith("Not explained by this run: the explanation quotes what was not measured in it")

@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nuc_engine.analysis.measures import ModuleMeasures
-from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.analysis.tracks import LegTracks
 from nuc_engine.experiments.catalogue.muscles import (
     DIFFERENCE,
@@ -23,37 +21,56 @@ from nuc_engine.experiments.protocol import BoutPlan, CriterionResult, Observati
 from nuc_engine.machine.locations import find_configuration
 from tests.analysis.synthetic import STICK, with_module
 from tests.analysis.synthetic import leg as walking
-from tests.catalogue.seen import every, leg, observe, outcome, row_of, steps
+from tests.catalogue.seen import every, leg, observe, row_of, steps
 
 NULL = "null"
 SIDEWAYS, FAILS, MINUTES = map(row_of, ("muscles-sideways", "muscles-forward null", "muscles-forward ten minutes"))
 
 
-def sideways(null: str | Outcome, first: str = "sideways", rest: str = "sideways") -> CriterionResult:
-    kinds = {NULL: {"end": null}, PIECES: {"first": first, "rest": rest}}
+def swinging(stands_s: tuple[float, float] = (0.0, 0.0)) -> LegTracks:
+    """Two minutes of a leg whose tibia swings by 20 degrees, but for a time in which it stands."""
+    still = leg(120.0)
+    angle = 100.0 + 20.0 * np.sin(2 * np.pi * still.t_sensor_s / 1.2)
+    begin, end = np.searchsorted(still.t_sensor_s, stands_s)
+    angle[begin:end] = angle[begin]
+    return with_module(still, "FTi", angle_deg=angle)
+
+
+def sideways(
+    null: LegTracks, first: str = "sideways", rest: str = "sideways", pieces: LegTracks | None = None
+) -> CriterionResult:
+    kinds = {NULL: {}, PIECES: {"first": first, "rest": rest}}
+    tracks = {NULL: null, PIECES: pieces or swinging()}
     found = steps(every(0.0, 33.0))
-    return SIDEWAYS.criterion({plan.label: observe(plan, kinds[plan.label], found=found) for plan in SIDEWAYS.bouts})
+    return SIDEWAYS.criterion(
+        {
+            plan.label: observe(plan, kinds[plan.label], found=found, tracks=tracks[plan.label])
+            for plan in SIDEWAYS.bouts
+        }
+    )
 
 
-@pytest.mark.parametrize("kind", ["stuck", "chattering", "irregular"])
-def test_sideways_is_a_null_model_that_stopped_and_one_that_steps(kind: str) -> None:
-    finding = sideways(kind)
+@pytest.mark.parametrize("stands_s", [(8.5, 11.6), (60.0, 64.0), (116.0, 120.0)])
+def test_sideways_is_a_null_model_that_stops_at_least_once_and_one_that_steps(stands_s: tuple[float, float]) -> None:
+    finding = sideways(swinging(stands_s))
     assert finding.ok
+    assert finding.numbers["null: longest time it stands still (s)"] == pytest.approx(
+        stands_s[1] - stands_s[0], abs=0.3
+    )
     assert 32 < finding.numbers["null: last lift-off (s)"] < 33
-    assert not sideways(kind, rest="irregular").ok
-    assert not sideways(kind, first="stuck").started
+    assert not sideways(swinging(stands_s), rest="irregular").ok
+    assert not sideways(swinging(stands_s), first="stuck").started
 
 
-@pytest.mark.parametrize("kind", ["sideways", "unnamed cycle"])
-def test_a_null_model_that_steps_in_the_end_is_refused(kind: str) -> None:
-    assert not sideways(kind).ok
+@pytest.mark.parametrize("stands_s", [(0.0, 0.0), (60.0, 62.5), (1.0, 7.0)])
+def test_a_null_model_that_goes_on_or_stands_only_before_it_is_looked_at_is_refused(
+    stands_s: tuple[float, float],
+) -> None:
+    assert not sideways(swinging(stands_s)).ok
 
 
-def test_a_null_model_that_merely_steps_badly_has_not_stopped() -> None:
-    assert not sideways(outcome("irregular", foot_steps=True)).ok
-    module = ModuleMeasures("Femur-Tibia", "FTi", 2, 1.0, 2.0, 30.0, 20.0, 0.0, 0, "FLX", 1.0)
-    for degrees, ok in ((4.9, True), (5.0, False)):
-        assert sideways(outcome("irregular", modules=(replace(module, still_range_deg=degrees),))).ok == ok
+def test_a_piecewise_constant_leg_that_stands_is_none_that_goes_on() -> None:
+    assert not sideways(swinging((60.0, 64.0)), pieces=swinging((70.0, 74.0))).ok
 
 
 def walks(null: str, other: str = "stick") -> CriterionResult:

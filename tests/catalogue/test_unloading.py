@@ -43,7 +43,7 @@ def gains(seen: Observation, predicted: Predicted = LEVATES) -> list[float]:
     return list(SCHEDULE.gains(seen, predicted).values())
 
 
-def walk(sooner_s: float = 0.0, row: TableRow = FWD, fti_deg: float = 100.0, offset_s: float = 0.0) -> Observation:
+def walk(sooner_s: float = 0.0, row: TableRow = FWD, fti_deg: float = 140.0, offset_s: float = 0.0) -> Observation:
     """A leg in which FTi and CTr go over to swing 0.35 s after touch-down, and `sooner_s` earlier when disturbed.
 
     Stance begins 0.1 s before each disturbance, or `offset_s` later than that.
@@ -158,9 +158,9 @@ def test_an_action_in_force_already_can_not_be_promoted() -> None:
 
 
 def test_a_tibia_that_is_not_flexed_enough_is_not_asked_to_extend() -> None:
-    assert gains(walk(0.2, ITF, fti_deg=89.0), short(ITF).actions[0]) == []
-    assert len(gains(walk(0.2, ITF, fti_deg=91.0), short(ITF).actions[0])) == len(TIMES_S)
-    assert not judge(ITF, walk(0.2, ITF, fti_deg=89.0)).enough
+    assert gains(walk(0.2, ITF, fti_deg=129.0), short(ITF).actions[0]) == []
+    assert len(gains(walk(0.2, ITF, fti_deg=131.0), short(ITF).actions[0])) == len(TIMES_S)
+    assert not judge(ITF, walk(0.2, ITF, fti_deg=129.0)).enough
 
 
 def test_an_action_that_never_comes_counts_as_a_second() -> None:

@@ -14,7 +14,7 @@ from nuc_engine.cli.ctl.edits import parse_assignment, parse_value
 from nuc_engine.cli.ctl.link import same_person
 from nuc_engine.client import Client
 from tests.cli.conftest import Nuc
-from tests.client.fake_daemon import Clock, FakeDaemon, Leg, Refusal, Serving, serving
+from tests.client.fake_daemon import CONFIGS, Clock, FakeDaemon, Leg, Refusal, Serving, serving
 
 pytestmark = pytest.mark.timeout(60)  # seconds: nothing is judged by it
 
@@ -175,6 +175,31 @@ def test_undo_says_what_it_was(ctl: Ctl) -> None:
     assert "done again CTr_lev_TC1_load = -0.2: in effect" in ctl("redo").stdout
 
 
+def test_what_is_tried_for_a_while_says_what_puts_it_back(ctl: Ctl, daemon: FakeDaemon) -> None:
+    told = ctl("set", "--back-after", "10", "CTr_lev_TC1_load=-0.2").stdout
+    assert "CTr_lev_TC1_load = -0.2 (goes back by request 9): in effect" in told
+    assert daemon.sent[-1][1]["back_after_s"] == 10
+
+
+def test_the_history_says_who_changed_what_and_what_was_undone(ctl: Ctl) -> None:
+    assert ctl("history").stdout.strip() == "nothing was edited"
+    ctl("set", "CTr_lev_TC1_load=-0.2")
+    assert ctl("history").stdout.split() == ["undo", "no", "bout", "bob", "CTr_lev_TC1_load", "0", "->", "-0.2"]
+    ctl("undo")
+    assert ctl("history").stdout.split() == ["redo", "no", "bout", "bob", "CTr_lev_TC1_load", "0", "->", "-0.2"]
+    assert json.loads(ctl("history", "--json").stdout)["undone"][0]["author"] == "bob"
+
+
+def test_values_are_kept_under_a_name_and_recalled(ctl: Ctl, leg: Leg) -> None:
+    assert "nothing is kept" in ctl("kept").stdout
+    assert ctl("keep", "A").stdout.strip() == "kept A"
+    ctl("set", "CTr_lev_TC1_load=-0.2")
+    assert ctl("kept").stdout.split() == ["A", "by", "bob", "unlike:", "CTr_lev_TC1_load"]
+    assert "recalled A: in effect" in ctl("recall", "A").stdout
+    assert leg.values["CTr_lev_TC1_load"] == 0
+    assert ctl("recall", "B").exit_code == 1
+
+
 def test_scripts_are_sent_as_they_are(ctl: Ctl, daemon: FakeDaemon, script: Path) -> None:
     assert "request 8" in ctl("script", str(script), "--now").stdout
     assert daemon.sent == [("script", {"text": script.read_text(), "offset": "now"})]
@@ -223,6 +248,25 @@ def test_what_was_found_is_saved_and_recorded(ctl: Ctl, daemon: FakeDaemon) -> N
     ctl("record", "start", "first")
     assert ctl("record", "stop").stdout == "recorded scripts/first.xml\n"
     assert daemon.sent[1][1] == {"name": "gentle", "kind": "script", "overwrite": True}
+
+
+def test_a_script_and_a_configuration_of_ones_own_are_kept_beside_the_daemon(
+    ctl: Ctl, daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    kept = {"path": "there", "kind": "any"}
+    daemon.answers |= {"store_script": lambda **_: kept, "store_configuration": lambda **_: kept}
+    (tmp_path / "mine.xml").write_text("<hdsoscript/>")
+    assert ctl("store", str(tmp_path / "mine.xml")).stdout == "stored there\n"
+    assert daemon.sent[-1] == ("store_script", {"name": "mine", "text": "<hdsoscript/>"})
+    assert ctl("store", str(CONFIGS / "null_roach"), "--overwrite").exit_code == 0
+    method, params = daemon.sent[-1]
+    assert (method, params["name"], params["overwrite"]) == ("store_configuration", "null_roach", True)
+    assert set(params["documents"]) == {"joints.xml", "parameters.xml", "sensors.xml", "plant.toml"}
+    assert "same_as" not in params["documents"]["plant.toml"], "the plant itself goes with it"
+    for what in ("nothing.xml", "nothing/"):
+        result = ctl("store", str(tmp_path / what))
+        assert result.exit_code == 1
+        assert "nothing" in result.stderr
 
 
 def test_off_that_is_not_confirmed_is_no_success(ctl: Ctl, daemon: FakeDaemon) -> None:
@@ -382,6 +426,88 @@ def test_watch_and_tune_print_where_there_is_no_terminal(ctl: Ctl) -> None:
     assert "\x1b" not in watched + tuned
     assert "there are: Thorax-Coxa1" in ctl("tune", "knee").stderr
     assert ctl("tune", "knee").exit_code == 2
+
+
+# --- what lies beside the daemon ---
+
+
+def test_bouts_scripts_and_rules_are_listed(ctl: Ctl, daemon: FakeDaemon) -> None:
+    bout = {"name": "a/b", "configuration": "lin_roach", "script": "", "started": "", "duration_s": 60.0, "problem": ""}
+    daemon.answers["bouts"] = lambda: [{**bout, "state": "complete", "labels": {"surface": "carpet"}}]
+    assert ctl("bouts").stdout.splitlines()[-1].split() == ["a/b", "lin_roach", "60.0", "complete", "surface=carpet"]
+    daemon.answers["scripts"] = lambda: [
+        {"name": "itf", "description": "inside turn", "duration_s": 30.0},
+        {"name": "bad", "description": "", "duration_s": None, "problem": "no hdsoscript"},
+    ]
+    assert ctl("scripts").stdout.splitlines() == ["itf  inside turn", "bad  no hdsoscript"]
+    comparison = {"left": "A", "op": "<", "right": "B", "left_value": 1.5, "right_value": 2.0, "distance": 0.5}
+    rule = {"joint": "J", "action": "Flex", "inside": True, "rule": "R", "text": "A < B", "true": True}
+    daemon.answers["rules"] = lambda joint=None: [{**rule, "comparisons": [{**comparison, "true": True}]}]
+    assert ctl("rules", "J").stdout.splitlines() == ["true  *Flex  J  A < B", "  true   A 1.5 < B 2  (+0.5)"]
+    assert daemon.sent[-1] == ("rules", {"joint": "J"})
+    assert json.loads(ctl("rules", "--json").stdout)["rules"][0]["comparisons"][0]["distance"] == 0.5
+
+
+def test_documents_are_checked_where_the_daemon_is(ctl: Ctl, daemon: FakeDaemon, tmp_path: Path) -> None:
+    script = tmp_path / "mine.xml"
+    script.write_text("<sccils/>")
+    found = {"severity": "error", "file": "", "line": 3, "what": "odd", "expected": "even", "hint": "halve it"}
+    daemon.answers["validate"] = lambda text=None, documents=None: [found] if text == "<sccils/>" else []
+    result = ctl("validate", str(script))
+    assert result.exit_code == 1
+    assert result.stdout == "script:3: error: odd, expected even (halve it)\n"
+    assert ctl("validate", str(CONFIGS / "lin_roach")).stdout == "nothing is wrong\n"
+    assert "joints.xml" in daemon.sent[-1][1]["documents"]
+
+
+class Shelf:
+    """Files of a bout, given in pieces of three bytes."""
+
+    def __init__(self, daemon: FakeDaemon, **files: bytes) -> None:
+        self.files, self.asked = (
+            {name.replace("__", "/"): data for name, data in files.items()},
+            list[tuple[str, int]](),
+        )
+        daemon.answers["bout_files"] = lambda bout: [{"name": n, "size": len(d)} for n, d in self.files.items()]
+        daemon.answers["fetch"] = self.fetch
+
+    def fetch(self, bout: str, file: str, offset: int = 0) -> dict[str, object]:
+        self.asked.append((file, offset))
+        return {"data": self.files[file][offset : offset + 3], "size": len(self.files[file])}
+
+
+def test_a_bout_is_fetched_whole_and_gone_on_with_where_it_was_left(
+    ctl: Ctl, daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    shelf = Shelf(daemon, sub__b=b"", c=b"xyz", d=b"new")
+    shelf.files = {"a.txt": b"12345678", "x.xml": b"whole", "manifest.json": b"complete", **shelf.files}
+    to = tmp_path / "out"
+    to.mkdir()
+    (to / "a.txt.part").write_bytes(b"1234")
+    (to / "x.xml.part").write_bytes(b"wr")  # of a file that is written anew as a whole
+    (to / "manifest.json").write_bytes(b"running!")  # as it was when the bout ran
+    (to / "c").write_bytes(b"xyz")
+    (to / "d").write_bytes(b"longer than that")
+    assert ctl("fetch", "x/bout", "--to", str(to)).stdout == f"6 files in {to}\n"
+    assert {
+        path.relative_to(to).as_posix(): path.read_bytes() for path in to.rglob("*") if path.is_file()
+    } == shelf.files
+    assert shelf.asked[:2] == [("a.txt", 4), ("a.txt", 7)]
+    assert "c" not in [name for name, _ in shelf.asked]
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "/etc/x", "a/../../x", "", "a\\x", "..", "x\0y", "C:evil", "a:stream", "sub/NUL"]
+)
+def test_a_daemon_that_names_files_elsewhere_is_not_believed(
+    ctl: Ctl, daemon: FakeDaemon, tmp_path: Path, name: str
+) -> None:
+    shelf = Shelf(daemon)
+    shelf.files = {"good": b"1", name: b"1"}
+    result = ctl("fetch", "bout", "--to", str(tmp_path / "deep" / "out"))
+    assert result.exit_code != 0
+    assert "nothing was fetched" in result.stderr
+    assert not (tmp_path / "deep").exists()
 
 
 def test_every_subcommand_says_how_and_where(nuc: Nuc) -> None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from nuc_engine.cli.ctl.link import Target
-from nuc_engine.cli.ctl.rules import Term, rule_truth, term_truth, terms
 from nuc_engine.cli.ctl.sheet import make_sheet
 from nuc_engine.cli.ctl.tunescreen import TuneScreen
 from nuc_engine.cli.ctl.tuneview import row_text
 from nuc_engine.cli.ctl.tuning import Tune
 from nuc_engine.client import Refused
+from nuc_engine.model.comparisons import Term, rule_truth, term_truth, terms
 from tests.cli.screens import Paper, play, settle, shown
 from tests.client.fake_daemon import FakeDaemon, Leg
 

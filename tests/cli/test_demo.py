@@ -183,7 +183,8 @@ def test_what_is_drawn_is_where_the_plants_foot_is(leg: LiveLeg) -> None:
     view = leg.view()
     assert view.foot is not None
     drawn = view.points[-1]
-    assert all(abs(a - b) < 0.5 for a, b in zip(drawn, view.foot, strict=True))
+    # The cockroach's beam gives way by five degrees to either side of how it is drawn: 2 cm at the foot.
+    assert all(abs(a - b) < 2.5 for a, b in zip(drawn, view.foot, strict=True))
     assert min(p[2] for p in view.trace) > view.ground_cm
 
 

@@ -32,8 +32,15 @@ CASES = (
     ("bus characterise emulated: --id 2 --model 1001 --out t.csv", ".json"),
     ("bus characterise emulated: --id 2 --model 1001 --figure t.svg", ".png"),
 )
-ANY_NAME = {("tune", "study"), ("emulate", "byte_log"), ("emulate", "record"), ("movie", "camera")}
-"""Files of one format alone, which nobody opens by their names, and one that is read."""
+ANY_NAME = {
+    ("tune", "study"),
+    ("experiment", "to"),
+    ("emulate", "byte_log"),
+    ("emulate", "record"),
+    ("emulate", "live"),
+    ("movie", "camera"),
+}
+"""Files of one format, which nobody opens by their names, one that is read, and one whose ending depends."""
 
 
 @pytest.mark.parametrize(("line", "expected"), CASES)

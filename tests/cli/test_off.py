@@ -49,7 +49,8 @@ OF_CLIENTS = {f"nuc_engine.{part}" for part in ("cli", "client", "messages")}
 OF_ALL = {
     "nuc_engine",
     *(f"nuc_engine.machine{part}" for part in ("", ".locations", ".rundir")),
-    *(f"nuc_engine.{part}" for part in ("model", "model.decimals", "recording", "recording.formats")),
+    *(f"nuc_engine.model{part}" for part in ("", ".comparisons", ".decimals")),
+    *(f"nuc_engine.recording{part}" for part in ("", ".formats")),
 }
 SLOW = {"asyncio", "importlib.metadata", "logging", "ssl", "tomllib", "xml"}
 """Parts of Python that cost a good part of a second on a small machine."""
@@ -79,6 +80,7 @@ LINES = {
     "set CTr_lev_TC1_load=1": CHANNEL,
     "undo": CHANNEL,
     "redo": CHANNEL,
+    "history": CHANNEL,
     "script experiment_a": CHANNEL,
     "pending": CHANNEL,
     "forget all": CHANNEL,
@@ -90,6 +92,15 @@ LINES = {
     "pose park standing": CHANNEL,
     "pose list": CHANNEL,
     "save gentle": CHANNEL,
+    "store document.xml": CHANNEL,
+    "bouts": CHANNEL,
+    "fetch first": CHANNEL,
+    "scripts": CHANNEL,
+    "validate document.xml": CHANNEL,
+    "rules": CHANNEL,
+    "keep A": CHANNEL,
+    "kept": CHANNEL,
+    "recall A": CHANNEL,
     "record start first": CHANNEL,
     "record stop": CHANNEL,
     "sccils document.xml": {*LANGUAGE, "lxml"},

@@ -82,6 +82,7 @@ def test_not_even_scratch_empties_a_folder_that_is_no_bout(nuc: Nuc, tmp_path: P
         ["--cost", "no_task=5"],
         ["--cost", "state_transition=fast"],
         ["--label", "nonsense"],
+        ["--plant", "world.base_height_cm=high"],
         ["--bus", "serial:/dev/ttyUSB0"],
     ],
 )
@@ -113,6 +114,15 @@ def test_labels_note_and_costs_reach_the_bout(nuc: Nuc, tmp_path: Path) -> None:
     written = manifest(tmp_path / "d")
     assert written["spec"]["labels"] == {"animal": "B12", "rig": "a=b", "note": "softer flexor"}
     assert written["counts"]["tasks"]["state_transition"]["overruns"] > 0
+
+
+def test_numbers_of_the_plant_are_replaced_for_one_bout(nuc: Nuc, tmp_path: Path) -> None:
+    result = nuc("run", "lin_roach", *SHORT, "--out", "d", "--plant", "joint.Femur-Tibia.start_deg=80")
+    assert result.exit_code == 0
+    assert manifest(tmp_path / "d")["spec"]["plant"] == {"joint.Femur-Tibia.start_deg": 80.0}
+    result = nuc("run", "lin_roach", *SHORT, "--out", "e", "--plant", "joint.Femur.start_deg=80")
+    assert result.exit_code == 1
+    assert "joint.Femur.start_deg" in result.stderr
 
 
 def test_json_is_alone_on_stdout_and_complete(nuc: Nuc, script: Path) -> None:

@@ -183,10 +183,10 @@ def test_a_scripts_changes_are_shown_with_the_values_before_and_after(nuc: Nuc) 
     text = nuc("show", "lin_roach", "--script", "experiment_a").stdout
     assert "at 0 s: 30 written, 30 of them to the value it has already" in text
     turn = block(text, "at 20 s", "at 40 s")
-    assert "103  TC1_retLEV_FTang  60 -> 108 deg" in turn
+    assert "107  FT_ext_FTang  90 -> 130 deg" in turn
     assert "was  (TC1_current > FT_ext_TC1_load) & (FT_angle > FT_ext_FTang)" in turn
     assert "now  (TC1_current < FT_flux_TC1_load) & (FT_angle > FT_ext_FTang)" in turn
-    assert "104  TC1_retLEV_CTang  45 -> 140 deg" in text
+    assert "104  TC1_retLEV_CTang  30 -> 112 deg" in text
     assert "JOINT 1" not in text
     assert "JOINT 1" in nuc("show", "lin_roach", "--script", "experiment_a", "--all").stdout
 

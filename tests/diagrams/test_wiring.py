@@ -27,7 +27,7 @@ def rule(wiring, name):
 def test_values_are_those_of_the_moment():
     assert rule_text(rule(leg("lin_roach", "experiment_a", FWD_S), "TC1_protractionDEP")) == "FT_angle > 120"
     assert rule_text(rule(leg("lin_roach", "experiment_a", ITF_S - 0.001), "TC1_protractionDEP")) == "FT_angle > 120"
-    assert rule_text(rule(leg("lin_roach", "experiment_a", ITF_S), "TC1_protractionDEP")) == "FT_angle < 108"
+    assert rule_text(rule(leg("lin_roach", "experiment_a", ITF_S), "TC1_protractionDEP")) == "FT_angle < 60"
 
 
 def test_a_change_is_in_force_at_its_own_instant_whatever_its_decimals():

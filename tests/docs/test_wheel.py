@@ -51,7 +51,7 @@ def test_pages_of_experiments_can_be_written(installed: Path, tmp_path: Path) ->
     (tmp_path / "D1").mkdir()
     shutil.copy(ROOT / "docs/experiments/D1/verdict.json", tmp_path / "D1")
     nuc(installed, "experiment", "D1", "--rewrite", "--pages", str(tmp_path))
-    assert "The interim is not rest." in (tmp_path / "D1" / "page.md").read_text(encoding="utf-8")
+    assert "The interim is no walking" in (tmp_path / "D1" / "page.md").read_text(encoding="utf-8")
 
 
 def test_no_picture_and_no_page_is_carried_along(installed: Path) -> None:

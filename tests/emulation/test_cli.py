@@ -1,5 +1,6 @@
 """The command line of `nuc emulate`, as far as it does not come to serving; and the whole process put together."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -10,10 +11,13 @@ from click.testing import CliRunner
 from drivers.errors import BusUrlError
 from nuc_engine.cli.app import app
 from nuc_engine.cli.bout import emulate
+from nuc_engine.client.cycles import Cycles
+from nuc_engine.daemon.cyclering import make_file
 from nuc_engine.emulation import process
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.leg import Leg, LegSpec
 from nuc_engine.emulation.process import EmulatorPaths, EmulatorProcess
+from nuc_engine.machine.rundir import PLANT
 from nuc_engine.realtime import RealtimePolicy, acquire
 from nuc_engine.recording.growing import GrowingFile
 from tests.cli.conftest import CONFIGS
@@ -61,7 +65,8 @@ def test_what_can_not_be_served_is_a_line_and_leaves_nothing_behind(tmp_path, mo
 
 
 def make(tmp_path, world, **options):
-    places = EmulatorPaths(tmp_path / "leg", tmp_path / "leg.bytes", tmp_path / "control", options.pop("record", None))
+    more = {name: options.pop(name) for name in ("record", "live") if name in options}
+    places = EmulatorPaths(tmp_path / "leg", tmp_path / "leg.bytes", tmp_path / "control", **more)
     spec = LegSpec(ROACH, **options)
     return EmulatorProcess(Leg(spec), places, world.now, world.wait)
 
@@ -72,13 +77,13 @@ def test_a_process_with_physics_records_what_the_leg_did(tmp_path):
         kicked = []
 
         def alive():
-            if len(kicked) == 4:
+            if len(kicked) == 16:
                 process.commands.obey({"command": "kick", "force_n": [0, 0, 30], "duration_ms": 50})
-            if len(kicked) == 8:
+            if len(kicked) == 32:
                 written = (tmp_path / "PlantData.txt").read_text().splitlines()
                 assert 10 * MS * len(written) > kicked[-2] - start_ns
                 process.commands.obey({"command": "ground", "present": False})
-            if len(kicked) == 12:
+            if len(kicked) == 48:
                 process.loop.stop()
             kicked.append(world.now_ns)
 
@@ -90,12 +95,48 @@ def test_a_process_with_physics_records_what_the_leg_did(tmp_path):
     times = [row[0] for row in rows]
     assert times[-1] > kicked[-1] - start_ns - 15 * MS
     assert times == [10 * MS * k for k in range(len(rows))]
-    kick, dropped = (kicked[k] - start_ns for k in (4, 8))
+    kick, dropped = (kicked[k] - start_ns for k in (16, 32))
     lifted = [row for row in rows if kick < row[0] < kick + 100 * MS and row[4] == 0]
     assert lifted, "a kick of 30 N takes the foot off the ground"
     assert any(row[4] > 0 for row in rows if row[0] < kick)
     assert all(row[4] == 0 for row in rows if row[0] > dropped + 20 * MS)
     assert {path.name for path in tmp_path.iterdir()} == {"leg.bytes", "PlantData.txt"}
+
+
+def test_who_watches_sees_at_once_what_is_recorded(tmp_path):
+    world, folder = World(now_ns=123 * MS), tmp_path / "run"
+    folder.mkdir()
+    os.close(make_file(folder, PLANT))
+    with make(tmp_path, world, record=tmp_path / "PlantData.txt", live=folder / PLANT) as process:
+        reader, seen, late = Cycles(folder / PLANT), [], []
+
+        def alive():
+            records = reader.read()
+            seen.extend(records)
+            late.extend(world.now_ns - record[0] for record in records)
+            if world.now_ns > 600 * MS:
+                process.loop.stop()
+
+        process.alive = alive
+        start_ns = process.describe()["start_ns"]
+        process.run()
+        assert reader.names == ("time", "foot_x", "foot_y", "foot_z", "contact")
+        seen.extend(reader.read())
+        reader.close()
+    rows = [line.split() for line in (tmp_path / "PlantData.txt").read_text().splitlines()]
+    assert [record[0] - start_ns for record in seen] == [int(row[0]) for row in rows]
+    for record, row in zip(seen, rows, strict=True):
+        assert record[1:] == pytest.approx([float(cell) for cell in row[1:]], rel=1e-6, abs=1e-6)
+    assert max(late) < 65 * MS, "two rounds of chores and a record's time"
+
+
+@pytest.mark.parametrize("content", [b"", b"notes of mine"])
+def test_no_other_file_is_written_over_by_what_is_told_live(tmp_path, content):
+    mine = tmp_path / "mine"
+    mine.write_bytes(content)
+    with pytest.raises(EmulationError, match="mine: not a file"), make(tmp_path, World(), live=mine):
+        pass
+    assert mine.read_bytes() == content
 
 
 def test_the_same_seed_is_the_same_leg(tmp_path):

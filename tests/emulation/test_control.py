@@ -442,7 +442,9 @@ def test_a_leg_is_loaded_taken_apart_and_put_together_by_command(hands, tmp_path
     hands.tell("disconnect", joint="Coxa-Trochanter", duration_ms=100)
     assert hands.records_until(3)[-1][4] == 0.0
     hands.tell("reconnect", duration_ms=500)
-    assert hands.records_until(5)[-1][4] == pytest.approx(standing, abs=0.5)
+    # Looked at as seldom as here, a stiff foot may be met between two bounces.
+    again = [record[4] for record in hands.records_until(5)[-30:]]
+    assert sum(again) / len(again) == pytest.approx(standing, abs=0.5)
     hands.log.flush()
     happened = [happening.event for happening in read(tmp_path / "leg.bytes").events]
     assert happened == [RawEvent.LOADED, RawEvent.TAKEN_APART, RawEvent.PUT_TOGETHER]

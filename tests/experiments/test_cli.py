@@ -136,7 +136,7 @@ def test_list_tells_where_other_seeds_do_not_bear_a_verdict_out(nuc, undrawn, tm
 def test_what_there_is_not_is_a_wrong_command_line(nuc):
     import click
 
-    with pytest.raises(click.UsageError, match="no experiment 'Z'; there are T, U, V, and all, list"):
+    with pytest.raises(click.UsageError, match="no experiment 'Z'; there are T, U, V, all, list, table, bundle"):
         nuc("Z")
     with pytest.raises(click.UsageError, match="--pages"):
         nuc("T", "--rewrite")

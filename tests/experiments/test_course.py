@@ -34,6 +34,25 @@ def test_each_row_gets_its_repetitions_and_its_control(monkeypatch):
     assert len(asked) == len(set(asked)) == 13
 
 
+def test_each_repetition_is_told_when_it_has_ended(monkeypatch):
+    answering(monkeypatch, lambda task: "failed start" if task.seed == 100 else "as seen")
+    heard = []
+    run_rows(
+        [tiny.row("a")],
+        2,
+        [100],
+        workers=Inline(),
+        heard=lambda task, trial: heard.append((task.seed, task.control, trial.state)),
+    )
+    assert sorted(heard) == [
+        (100, False, "failed start"),
+        (100, True, "failed start"),
+        (101, False, "as seen"),
+        (101, True, "as seen"),
+        (102, False, "as seen"),
+    ]
+
+
 def test_each_row_has_seeds_of_its_own(monkeypatch):
     answering(monkeypatch, lambda task: "failed start" if task.seed == 100 else "as seen")
     found = run_rows([tiny.row("a"), tiny.row("b")], 2, [100, 200], workers=Inline())

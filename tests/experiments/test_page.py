@@ -32,6 +32,8 @@ ROW = tiny.row(
         ),
     ),
     kicks_there="one in one of three",
+    robot=(3, 3),
+    robot_kicked=(1, 3),
     explanation="The tarsus is stiff.",
 )
 
@@ -221,7 +223,11 @@ def test_pictures_of_an_earlier_verdict_go(tmp_path):
 @pytest.mark.parametrize(
     ("row", "found", "line"),
     [
-        (ROW, {}, "| [T](T/page.md) | 0.0 | first | it moves | 20 of 20 (84 to 100 %) | 0 | none |"),
+        (
+            ROW,
+            {},
+            "| [T](T/page.md) | 0.0 | first | it moves | 20 of 20 (84 to 100 %) | 3 of 3 (29 to 100 %) | 0 | none |",
+        ),
         (ROW, {"seed": 1000}, "(as seen; tuning seeds: no verdict) |"),
         (RESERVED, {}, "**as seen**, but it slows only |"),
         (DOUBTED, {"as_seen": 18, "otherwise": 2}, "**as seen**, but 31 of 40 with [other seeds](../replication.md) |"),
@@ -247,7 +253,9 @@ def test_kicks_to_begin_stand_apart():
     collected = [Collected(ROW, trials, {1: tiny.trial(1, "otherwise")})]
     verdict = judge_rows(tiny.experiment(ROW), collected, 2, 20001, Sources("", False, {}, {}))
     text = page(tiny.experiment(ROW), verdict)
-    assert "to begin in 2 of 2 (mean 1, most 1); in the end in 1 of 2 (mean 0.5, most 1)" in text
+    assert (
+        "to begin in 2 of 2 (34 to 100 %; mean 1, most 1); in the end in 1 of 2 (9 to 91 %; mean 0.5, most 1)"
+    ) in text
 
 
 def test_runs_of_other_legs_are_not_put_together():
@@ -294,6 +302,16 @@ def test_what_rounding_leaves_of_nothing_is_nothing(value, text):
 def test_a_caveat_stands_on_pages_judged_by_the_code_it_is_about():
     experiment, verdict = verdict_of(ROW)
     assert "> Judged with" not in page(experiment, verdict)
-    (commit,) = {read_verdict(PAGES / name).sources.commit for name in ("A", "B")}
+    (commit,) = {read_verdict(PAGES / name).sources.commit for name in ("muscles-forward",)}
     old = replace(verdict, sources=replace(verdict.sources, commit=commit))
     assert "> Judged with an engine" in page(experiment, old)
+
+
+def test_the_robot_s_repetitions_stand_beside_the_leg_s_with_their_exact_interval():
+    text = page(*verdict_of(ROW))
+    assert "| 20 of 20 | 84 to 100 % | 3 of 3 (29 to 100 %) | 0 |" in text
+    assert "| one in one of three: 1 of 3 (1 to 91 %) |" in text
+
+
+def test_where_the_dissertation_has_no_number_the_robot_s_place_is_empty():
+    assert "| 20 of 20 | 84 to 100 % | - | 0 | none | none |" in page(*verdict_of(tiny.row("first")))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from drivers.servo import PlantFault
 from nuc_engine.model.kinematics import joint_origins
-from nuc_engine.plants.events import BaseHeight, Ground, Kick
+from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Reconnect
 from nuc_engine.plants.mujoco_leg import MujocoLeg
+from nuc_engine.plants.spec import parse_spec
 from tests.plants.leg_plans import ROACH, STICK, single
-from tests.plants.specs import leg
+from tests.plants.specs import data, leg
 
 MS = 1_000_000
 S = 1000 * MS
@@ -374,3 +376,75 @@ def test_divergence_of_a_free_run_is_seen_too() -> None:
     plant.command(2, 160.0, 0)
     with pytest.raises(PlantFault, match="diverged"):
         plant.advance(20 * S)
+
+
+# stops, links that give way, and what the ground's force is recorded as
+
+
+def bent(flex: dict[str, float] | None = None, stop_deg: list[float] | None = None, **sections: Any) -> MujocoLeg:
+    """Return the roach leg with ThC1's link giving way, or with a stop at CTr."""
+    table = data(ROACH, {joint.name: 30.0 for joint in ROACH.joints}, **sections)
+    if flex is not None:
+        table["joint"]["Thorax-Coxa1"]["flex"] = flex
+    if stop_deg is not None:
+        table["joint"]["Coxa-Trochanter"]["stop_deg"] = stop_deg
+    return MujocoLeg(ROACH, parse_spec(table, "test.toml"), 0)
+
+
+@pytest.mark.parametrize("stop_deg", [[20.0, 60.0], [25.0, 40.0]])
+def test_a_joint_is_stopped_before_the_ends_of_its_servos_scale(stop_deg: list[float]) -> None:
+    motor = next(m for m in ROACH.motors if ROACH.joints[m.joint].name == "Coxa-Trochanter")
+    for goal_deg in (0.0, 170.0):
+        free, stopped = bent(), bent(stop_deg=stop_deg)
+        reached = []
+        for plant in (free, stopped):
+            plant.command(motor.index, (motor.cal1 + motor.cal2 * goal_deg) * 0.654, 0)
+            plant.advance(3 * S)
+            reached.append((plant.sample(motor.index)[0] / 0.654 - motor.cal1) / motor.cal2)
+        assert not stop_deg[0] - 5 < reached[0] < stop_deg[1] + 5, "without a stop it goes past"
+        assert reached[1] == pytest.approx(stop_deg[goal_deg > 90.0], abs=2.0)
+
+
+def test_a_link_that_gives_way_hangs_by_its_weight_over_its_stiffness() -> None:
+    stiff = bent({"rest_deg": 0.0, "stiffness_n_m_rad": 200.0, "damping_n_m_s_rad": 1.0})
+    soft = bent({"rest_deg": 0.0, "stiffness_n_m_rad": 5.0, "damping_n_m_s_rad": 0.3})
+    softer = bent({"rest_deg": 0.0, "stiffness_n_m_rad": 2.5, "damping_n_m_s_rad": 0.3})
+    height_cm = []
+    for plant in (bent(), stiff, soft, softer):
+        plant.schedule(Ground(0, present=False))
+        for servo in range(len(ROACH.motors)):
+            plant.command(servo, plant.sample(servo)[0], 0)
+        plant.advance(3 * S)
+        height_cm.append(plant.take_records()[-1][3])
+    rigid, stiff_cm, soft_cm, softer_cm = height_cm
+    assert stiff_cm == pytest.approx(rigid, abs=0.05)
+    assert soft_cm < rigid - 0.2, "it sags"
+    assert (rigid - softer_cm) / (rigid - soft_cm) == pytest.approx(2.0, rel=0.2), "twice as far when half as stiff"
+
+
+def test_servos_and_hands_find_their_joints_behind_a_link_that_gives_way() -> None:
+    rigid, bending = bent(), bent({"rest_deg": 0.0, "stiffness_n_m_rad": 200.0, "damping_n_m_s_rad": 1.0})
+    for plant in (rigid, bending):
+        plant.schedule(Disconnect(500 * MS, "Femur-Tibia", 500 * MS))
+        plant.schedule(Reconnect(1500 * MS, 500 * MS))
+    servos = len(ROACH.motors)
+    replies = [drive(plant, servos, 3000) for plant in (rigid, bending)]
+    angles = [[angle for angle, _ in reply] for reply in replies]
+    assert max(abs(a - b) for a, b in zip(*angles, strict=True)) < 3.0
+
+
+def test_the_grounds_force_is_recorded_as_its_mean_over_the_looks_since_the_last_record() -> None:
+    # A stiff foot that is dropped bounces within milliseconds; looked at every millisecond, the mean of its force is
+    # the momentum it gave to the ground.
+    plant = leg(ROACH, start_deg={joint.name: 40.0 for joint in ROACH.joints})
+    often = leg(ROACH, start_deg={joint.name: 40.0 for joint in ROACH.joints})
+    for one, step in ((plant, 10), (often, 1)):
+        for servo in range(len(ROACH.motors)):
+            one.command(servo, one.sample(servo)[0], 4)
+        for k in range(0, 1500, step):
+            one.advance(k * MS)
+    rare, dense = ([record[4] for record in one.take_records()] for one in (plant, often))
+    assert sum(dense) > 0.0
+    single = [b for a, b in zip(rare, dense, strict=False) if a == 0.0 and b > 0.0]
+    assert single, "a single look misses touches that the mean has"
+    assert dense[-20:] == pytest.approx(rare[-20:], rel=0.3), "and where the foot stands both say the same"

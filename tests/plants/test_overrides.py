@@ -22,7 +22,8 @@ def test_numbers_are_replaced_by_their_dotted_keys() -> None:
             "world.timestep_us": 500.0,
             "servo.torque_cap_by_level.4": 0.1,
             "joint.Coxa-Trochanter.start_deg": 33.5,
-            "joint.Thorax-Coxa1.override.alpha_deg": -90,
+            "joint.Thorax-Coxa1.stop_deg.1": 60,
+            "joint.Thorax-Coxa1.flex.rest_deg": 4,
             "motor.701.stall_torque_n_m": 1,
         },
     )
@@ -30,8 +31,9 @@ def test_numbers_are_replaced_by_their_dotted_keys() -> None:
     assert spec.world.timestep_us == 500
     assert spec.servo.torque_cap_by_level[4] == 0.1
     assert spec.joints["Coxa-Trochanter"].start_deg == 33.5
-    assert spec.joints["Thorax-Coxa1"].override is not None
-    assert spec.joints["Thorax-Coxa1"].override.alpha_deg == -90
+    assert spec.joints["Thorax-Coxa1"].stop_deg == (-10.0, 60.0)
+    assert spec.joints["Thorax-Coxa1"].flex is not None
+    assert spec.joints["Thorax-Coxa1"].flex.rest_deg == 4.0
     assert spec.motors["701"].stall_torque_n_m == 1
     assert spec.servo.tick_deg == load_spec(FILE).servo.tick_deg
 

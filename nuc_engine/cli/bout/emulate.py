@@ -126,6 +126,12 @@ take the torque off (`nuc_engine.daemon.release.LAST_NS`)."""
 @click.option("--control", metavar="PATH", type=click.Path(path_type=Path), help="Socket for commands while it runs.")
 @click.option("--record", metavar="FILE", type=click.Path(path_type=Path), help="Log the true state, as PlantData.txt.")
 @click.option(
+    "--live",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File in memory that `nuc serve` made: true state, to be watched (nuc_engine.client.Cycles).",
+)
+@click.option(
     "--priority",
     metavar="N",
     type=click.IntRange(0, 99),
@@ -152,6 +158,7 @@ def command(
     byte_log: Path | None,
     control: Path | None,
     record: Path | None,
+    live: Path | None,
     priority: int,
     cpu: int | None,
     notify: bool,
@@ -180,15 +187,15 @@ def command(
         bytewise=bytewise,
         bus=bus,
     )
-    places = EmulatorPaths(pty=pty, byte_log=byte_log, control=control, record=record)
-    live = is_terminal(err=True) and not as_json
+    places = EmulatorPaths(pty=pty, byte_log=byte_log, control=control, record=record, live=live)
+    shown = is_terminal(err=True) and not as_json
     leg = Leg(spec)
     # Before anything is open: taking the rights may take a tenth of a second, in which nothing would be served.
     with closing(acquire(RealtimePolicy(priority=priority or None, cpu=cpu))) as rights:
         for missing in rights.missing:
             note(f"nuc emulate: without {missing}")
         with (
-            EmulatorProcess(leg, places, monotonic_ns, _wait, _show if live else None) as process,
+            EmulatorProcess(leg, places, monotonic_ns, _wait, _show if shown else None) as process,
             when_ended(lambda *_: process.loop.stop()),
         ):
             for name in (signal.SIGINT, signal.SIGALRM):
@@ -202,7 +209,7 @@ def command(
             except PlantFault as fault:
                 raise CommandFailed(f"nuc emulate: {fault}") from fault
             finally:
-                if live:
+                if shown:
                     note("")
                 if not as_json:
                     _sum_up(process)

@@ -90,6 +90,19 @@ _LEG = {"mujoco": "an emulated leg"}
     multiple=True,
     help=f"Nanoseconds a task takes on the simulated clock (default 0): {', '.join(TASKS)}; repeatable.",
 )
+@click.option(
+    "--plant",
+    metavar="KEY=NUMBER",
+    type=Pair(),
+    multiple=True,
+    help="Replace a number of plant.toml by its dotted key, as world.base_height_cm=8; repeatable.",
+)
+@click.option(
+    "--plant-file",
+    metavar="NAME",
+    help="Which description of the leg in CONFIG: earlier versions stay, as plant_1.toml of lin_roach.  [default:"
+    " plant.toml]",
+)
 @limits()
 @gravity_compensation()
 @as_json
@@ -106,6 +119,8 @@ def command(
     labels: Sequence[tuple[str, str]],
     remark: str | None,
     costs: Sequence[tuple[str, str]],
+    plant: Sequence[tuple[str, str]],
+    plant_file: str | None,
     limits: Sequence[tuple[str, str]],
     gravity: float,
     as_json: bool,
@@ -116,6 +131,7 @@ def command(
     emulated, time is simulated: the same command gives the same bytes again.
     """
     from nuc_engine.bout.run import DEFAULT_DURATION_S, BoutSpec, run_bout
+    from nuc_engine.plants.spec import PLANT_SPEC_FILE
 
     if not bus.startswith(("emulated:", "loopback:")):
         raise click.UsageError(f"--bus {bus}: expected emulated:... or loopback:, since time is simulated here")
@@ -132,6 +148,8 @@ def command(
         costs=_whole("--cost", costs, "nanoseconds"),
         limits=_whole("--limit", limits, "ticks"),
         gravity_compensation=gravity,
+        plant=dict(_number(key, text) for key, text in plant),
+        plant_file=plant_file or PLANT_SPEC_FILE,
         labels=_labels(labels, remark),
     )
     with when_ended(interrupt), ProgressLine(_title(spec)) as progress:
@@ -213,6 +231,13 @@ def _whole(option: str, pairs: Sequence[tuple[str, str]], unit: str) -> dict[str
         if not text.isdecimal() or len(text) > 18:
             raise click.UsageError(f"{option} {name}={text}: expected a whole number of {unit}")
     return {name: int(text) for name, text in pairs}
+
+
+def _number(key: str, text: str) -> tuple[str, float]:
+    try:
+        return key, float(text)
+    except ValueError as error:
+        raise click.UsageError(f"--plant {key}={text}: expected a number") from error
 
 
 def _labels(pairs: Sequence[tuple[str, str]], remark: str | None) -> dict[str, str]:

@@ -130,6 +130,13 @@ _HIGHEST = 89
 )
 @option("--cpu", metavar="N", type=click.IntRange(0), help="Run the engine on this CPU alone.")
 @option(
+    "--line-workers/--no-line-workers",
+    default=True,
+    show_default=True,
+    help="Give the kernel's threads that carry what servos say (kworker/u*) real-time priority below the engine's:"
+    " else replies come late while other programs are busy.",
+)
+@option(
     "--spin",
     "spin",
     metavar="US",
@@ -183,6 +190,7 @@ def command(
     gravity: float,
     labels: Sequence[tuple[str, str]],
     priority: int,
+    line_workers: bool,
     cpu: int | None,
     spin: int,
     stall_limit: int | None,
@@ -231,6 +239,7 @@ def command(
         gravity_compensation=gravity,
         labels=dict(labels),
         priority=priority,
+        line_workers=line_workers,
         cpu=cpu,
         spin_us=spin,
         stall_limit_ms=stall_limit,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from nuc_engine.cli.terminal import wallclock
-from nuc_engine.cli.terminal.errors import BAD
+from nuc_engine.cli.terminal.errors import BAD, CommandFailed
 from nuc_engine.cli.terminal.output import count, is_terminal, say, say_json, wrapped
 from nuc_engine.cli.terminal.params import NucCommand, as_json
-from nuc_engine.cli.terminal.progress import ProgressLine
+from nuc_engine.cli.terminal.progress import ManyProgress, ProgressLine
+from nuc_engine.machine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.verify import Difference, Verdict
@@ -28,6 +29,10 @@ _QUIET_S = 2.0
     examples=(
         ("nuc verify data/experiment_a", "is this bout what it was, and did the engine compute it right"),
         ("nuc verify data/experiment_a --json", "the same as one JSON object, with up to 100 differences of each file"),
+        (
+            "nuc verify verdicts.zip --repeat 3",
+            "a bundle of verdicts: sums, and three repetitions of each row",
+        ),
     ),
     output=(
         "Changed files and differences to stdout, then what was compared and what could not be; DIR is not touched.",
@@ -35,16 +40,28 @@ _QUIET_S = 2.0
         "some of each data log were; 1 otherwise.",
     ),
 )
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR|BUNDLE.zip", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--repeat",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Of a bundle: so many repetitions of each row are run again.",
+)
 @as_json
-def command(folder: Path, as_json: bool) -> int:
+def command(folder: Path, repeat: int, as_json: bool) -> int:
     """Hold the bout of DIR against the equations, record by record.
 
     First the sums in the manifest: a file that was changed is named. Then all that follows from the documents, the
     script and the raw replies in the input record is computed anew, by code that shares none with the engine: sensors,
     states, activations, forces, commands, ages, edits, the order and the instants of it all. Where a log says
     otherwise, file, record, column, the computed and the found value are named.
+
+    A bundle of verdicts (`nuc experiment bundle`) is held against its sums, and repetitions of it are run again.
     """
+    if folder.is_file():
+        return _verify_bundle(folder, repeat, as_json)
     from nuc_engine.verify import verify_bout
 
     began_s, live = wallclock.seconds(), is_terminal(err=True)
@@ -72,6 +89,39 @@ def command(folder: Path, as_json: bool) -> int:
     else:
         for line in _lines(folder, verdict):
             say(line)
+    return 0 if verdict.good else BAD
+
+
+def _verify_bundle(path: Path, repeat: int, as_json: bool) -> int:
+    need(mujoco="an emulated leg")
+    from nuc_engine.experiments.bundle import BundleError, check_bundle
+
+    try:
+        with ManyProgress(str(path), "repetitions") as bar:
+            verdict = check_bundle(path, repeat, bar)
+    except BundleError as error:
+        raise CommandFailed(str(error)) from error
+    different = [each for each in verdict.repeated if each.differences]
+    if as_json:
+        say_json(
+            {
+                "ok": verdict.good,
+                "bundle": path,
+                "changed_files": verdict.changed,
+                "other_criteria": verdict.criteria,
+                "repeated": len(verdict.repeated),
+                "different": [{"row": e.row, "seed": e.seed, "differences": e.differences} for e in different],
+            }
+        )
+        return 0 if verdict.good else BAD
+    for name in verdict.changed:
+        say(f"changed file: {name} is not what the bundle says it is")
+    for name in verdict.criteria:
+        say(f"other criteria: {name} is not that of this program")
+    for each in different:
+        say(f"{each.row}, seed {each.seed}: otherwise in {', '.join(each.differences)}")
+    came_out = len(verdict.repeated) - len(different)
+    say(f"{path}: {came_out} of {count(len(verdict.repeated), 'repetition')} came out as the bundle says")
     return 0 if verdict.good else BAD
 
 

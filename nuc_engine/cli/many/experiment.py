@@ -23,12 +23,13 @@ from nuc_engine.machine.needs import missing, need, need_linux
 
 if TYPE_CHECKING:
     from nuc_engine.experiments.live import BoutRunner, Operator
-    from nuc_engine.experiments.protocol import Experiment, TableRow
+    from nuc_engine.experiments.protocol import Experiment, TableRow, Trial
+    from nuc_engine.experiments.trials import Task
     from nuc_engine.experiments.verdict import RowVerdict, Verdict
 
 OUT, PAGES = Path("data/experiments"), Path("docs/experiments")
 REPETITIONS = 20
-LIST, ALL = "list", "all"
+LIST, ALL, TABLE, BUNDLE = "list", "all", "table", "bundle"
 _TEXT_WIDTH = 80
 _NAMED = 3  # So many experiments are named in the progress bar.
 
@@ -42,7 +43,7 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         del ctx, param
-        return [CompletionItem(name) for name in (*_known(), ALL, LIST) if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in (*_known(), ALL, LIST, TABLE, BUNDLE) if name.startswith(incomplete)]
 
 
 @click.command(
@@ -53,6 +54,8 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         ("nuc experiment D1 D2 --repeat 3 --seed 7 --keep", "a quick look; the bouts are kept"),
         ("nuc experiment A --bus aimotor:///dev/ttyUSB0 --repeat 3", "on a robot; asks to reposition and kick it"),
         ("nuc experiment all --pages docs/experiments", "everything, and the pages of this project written anew"),
+        ("nuc experiment table --to verdicts.csv", "every repetition of the last verdicts, for R or pandas"),
+        ("nuc experiment bundle --to verdicts.zip", "all they rest on, for others to check: nuc verify verdicts.zip"),
     ),
     output=(
         "A table to stdout, progress to stderr. For each experiment a folder under --out, or under --pages: page.md,"
@@ -60,7 +63,7 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         "Exit status 0 when every row came out as the dissertation saw it and every control failed, else 1.",
     ),
 )
-@click.argument("names", metavar="NAME...|all|list", type=_Names(), nargs=-1, required=True)
+@click.argument("names", metavar="NAME...|all|list|table|bundle", type=_Names(), nargs=-1, required=True)
 @click.option(
     "--repeat",
     "-n",
@@ -75,7 +78,7 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     metavar="S",
     type=click.IntRange(0),
     help="First seed. Below 2000 (for tuning and trying out) nothing that comes out is a verdict.  [default: the one of"
-    " the experiment's page: 20001, 30001 or 40001]",
+    " the experiment's page: 20001, 110001 or 120001]",
 )
 @click.option("--jobs", "-j", metavar="J", type=click.IntRange(1), help="Worker processes.  [default: all cores]")
 @click.option(
@@ -98,6 +101,13 @@ class _Names(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     "--rewrite", is_flag=True, help="Run nothing: write the pages of --pages again from their verdicts and new texts."
 )
 @click.option(
+    "--to",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="What `table` writes (.csv or .parquet) or `bundle` (.zip), from the verdicts of --pages.  [default: those"
+    " that came with the program]",
+)
+@click.option(
     "--bus",
     metavar="URL",
     help="In real time on a leg: aimotor:///dev/... (asks for what has to be done by hand), or emulated:.",
@@ -113,26 +123,63 @@ def command(
     keep: bool,
     pages: Path | None,
     rewrite: bool,
+    to: Path | None,
     bus: str | None,
     address: str | None,
     as_json: bool,
 ) -> int:
     """Run experiments of chapter 7 over many seeds and judge them by criteria that were fixed before.
 
-    `list` says which there are; `all` runs them all. Every repetition is one seed; where an experiment allows kicks, a
-    repetition is run again with a kick when it does not come out without.
+    `list` says which there are; `all` runs them all; `table` and `bundle` run nothing and put the last verdicts into
+    one file. Every repetition is one seed; where an experiment allows kicks, a repetition is run again with a kick when
+    it does not come out without.
     """
     from nuc_engine.experiments.record import RecordError
 
     try:
         if LIST in names:
             return _list(as_json)
+        if TABLE in names or BUNDLE in names:
+            return _gather(names, pages, to, as_json)
         experiments = _select(names)
         if rewrite:
             return _rewrite(experiments, pages)
         return _conduct(experiments, repeat, seed, jobs, out, keep, pages, bus, address, as_json)
     except RecordError as error:
         raise CommandFailed(str(error)) from error
+
+
+def _gather(names: Sequence[str], pages: Path | None, to: Path | None, as_json: bool) -> int:
+    """Put the last verdicts into one file."""
+    from nuc_engine.experiments.bundle import ENDING, BundleError, write_bundle
+    from nuc_engine.experiments.catalogue import EXPERIMENTS
+    from nuc_engine.experiments.record import read_verdict
+    from nuc_engine.experiments.tidy import write_tidy
+    from nuc_engine.machine.locations import find_verdicts
+
+    if len(names) > 1:
+        raise click.UsageError(f"{names[0]} with {names[1]}: table and bundle stand alone, and take all verdicts")
+    folder = pages or find_verdicts()
+    if folder is None:
+        raise CommandFailed("no verdicts here; expected --pages DIR, as `nuc experiment all --pages DIR` makes it")
+    if names[0] == BUNDLE:
+        path = to or Path(f"verdicts{ENDING}")
+        if path.suffix != ENDING:
+            raise click.UsageError(f"--to {path}: expected FILE{ENDING} for a bundle")
+        try:
+            number = write_bundle(path, folder)
+        except BundleError as error:
+            raise CommandFailed(str(error)) from error
+        what = "files"
+    else:
+        path = to or Path("verdicts.csv")
+        verdicts = [found for each in EXPERIMENTS if (found := read_verdict(folder / each.name)) is not None]
+        number, what = write_tidy(path, verdicts), "repetitions"
+    if as_json:
+        say_json({"ok": True, "file": path, what: number})
+    else:
+        say(f"{path}: {number} {what}")
+    return 0
 
 
 def _conduct(
@@ -180,7 +227,8 @@ def _run(
     try:
         with Workers(jobs) as workers:
             with ManyProgress(title, "repetitions") as bar:
-                judged = judge_all(experiments, repeat, seed, workers=workers, keep=keep, done=bar)
+                tally = Tally(bar, experiments)
+                judged = judge_all(experiments, repeat, seed, workers=workers, keep=keep, done=bar, heard=tally.add)
             with ManyProgress(title, "repetitions for evidence") as bar:
                 judged = add_evidence(judged, workers=workers, done=bar)
             if draw:
@@ -189,6 +237,32 @@ def _run(
     except ItemFailed as failed:
         raise CommandFailed(f"nuc experiment: {failed}") from failed
     return [each.verdict for each in judged]
+
+
+class Tally:
+    """How many repetitions of each row came out as seen so far, beside the bar."""
+
+    def __init__(self, bar: ManyProgress, experiments: Sequence[Experiment]) -> None:
+        self._bar = bar
+        # Rows of two experiments may have one name, as D1's and D2's have.
+        self._names = {row.saw + row.name: _row_name(each, row) for each in experiments for row in each.rows}
+        self._counts: dict[str, tuple[int, int]] = {}
+
+    def add(self, task: Task, trial: Trial) -> None:
+        """Count one; controls and what is made up for are not told."""
+        from nuc_engine.experiments.protocol import NOT_VALID
+
+        if task.control or trial.state in NOT_VALID:
+            return
+        name = self._names[task.row.saw + task.row.name]
+        good, of = self._counts.get(name, (0, 0))
+        self._counts[name] = good + (trial.state == "as seen"), of + 1
+        told = [f"{name} {count} of {of} as seen" for name, (count, of) in self._counts.items()]
+        self._bar.also = "; ".join(told[:_NAMED]) + ("; ..." if len(told) > _NAMED else "")
+
+
+def _row_name(experiment: Experiment, row: TableRow) -> str:
+    return experiment.name if len(experiment.rows) == 1 else f"{experiment.name} {row.name}"
 
 
 @when_ended()
@@ -257,7 +331,8 @@ def _select(names: Sequence[str]) -> list[Experiment]:
         return list(EXPERIMENTS)
     by_name = {experiment.name: experiment for experiment in EXPERIMENTS}
     if unknown := [name for name in names if name not in by_name]:
-        raise click.UsageError(f"no experiment {unknown[0]!r}; there are {', '.join(by_name)}, and {ALL}, {LIST}")
+        known = ", ".join((*by_name, ALL, LIST, TABLE, BUNDLE))
+        raise click.UsageError(f"no experiment {unknown[0]!r}; there are {known}")
     return [by_name[name] for name in dict.fromkeys(names)]
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
             "50 bouts: five frictions, ten seeds each",
         ),
         (
-            "nuc sweep lin_roach -s experiment_a -d 60 --latin 50 -v TC1_retLEV_FTang@20=100:116 -o a.parquet",
+            "nuc sweep lin_roach -s experiment_a -d 60 --latin 50 -v FT_ext_FTang@20=120:140 -o a.parquet",
             "50 points of a Latin hypercube, over a value of the script's changeset at 20 s",
         ),
         ("nuc sweep turn.toml --out turn.parquet", "a sweep that stands in a file (docs/bulk.md)"),

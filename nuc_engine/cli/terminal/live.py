@@ -20,7 +20,7 @@ from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.kinematics import joint_origins
 from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.store import Store
-from nuc_engine.plants.mjcf import overridden
+from nuc_engine.plants.mjcf import as_drawn
 from nuc_engine.plants.scripted import events_of
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, load_spec
 from sccils_schemas.model import Model
@@ -108,7 +108,7 @@ class LiveLeg:
         self.model, self.plan = prepared.model, prepared.plan
         self.warnings = prepared.warnings
         spec = load_spec(folder / PLANT_SPEC_FILE)
-        self._body = overridden(self.plan, spec)
+        self._body = as_drawn(self.plan, spec)
         self._plant, bus = open_leg(self.plan, folder, "emulated:", seed)
         if prepared.script is not None:
             schedule_events(self._plant, self.plan, events_of(prepared.script))

@@ -108,8 +108,11 @@ class ManyProgress(_Timed):
     """Told how many of how many are finished.
 
     What was there before the first call counts as done, not as speed. Where items take very different time, the share
-    of the whole's work that is done may be told, too: the time that is left follows from it then.
+    of the whole's work that is done may be told, too: the time that is left follows from it then. `also` is told
+    behind.
     """
+
+    also = ""
 
     def __init__(self, title: str, what: str = "bouts") -> None:
         super().__init__(title)
@@ -138,7 +141,7 @@ class ManyProgress(_Timed):
         here = (finished - (self._before or 0)) / total if share is None else max(share, 1e-9)
         left_s = passed_s / here * (1 - (finished / total if share is None else share))
         left = f"about {_span(left_s)} left" if finished < total else f"in {_span(passed_s)}"
-        return f"{finished} of {total} {self._what}, {left}"
+        return f"{finished} of {total} {self._what}, {left}" + (f"; {self.also}" if self.also else "")
 
 
 def _span(seconds: float) -> str:

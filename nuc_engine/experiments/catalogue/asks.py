@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import Literal
 
 import msgspec
@@ -23,6 +22,8 @@ from nuc_engine.experiments.protocol import BoutPlan, CriterionResult, JudgedWin
 
 Reasons = tuple[str, ...]
 _RESAMPLES = 1000
+_STILL_GRID_S = 0.1
+"""Between looks at joints that may stand still: fine beside the seconds that are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +116,6 @@ class Is(WindowQuestion, kw_only=True, tag="is"):
         return ()
 
 
-class Resembles(WindowQuestion, kw_only=True, tag="resembles"):
-    """Whether the movements of a behaviour are there, whatever the window was classified as."""
-
-    kind: str
-
-    def against(self, one: Observation, window: str) -> Reasons:
-        """Return a reason unless they are."""
-        return () if self.kind in one.outcomes[window].resembles else (f"{window}: not the movements of {self.kind}",)
-
-
 class NoStepping(WindowQuestion, kw_only=True, tag="no stepping"):
     """Whether there was no stepping, of whatever kind."""
 
@@ -155,25 +146,33 @@ class Halted(WindowQuestion, kw_only=True, tag="halted"):
         return stepping(one, window) or (moves if most >= DEFAULT_CRITERIA.min_excursion_deg else ())
 
 
-class Measure(Question, kw_only=True, tag="measure"):
-    """A number of each window, or their mean: of what the classifier measured, or hops of the foot per second."""
+class Stands(Question, kw_only=True, tag="stands"):
+    """Whether the leg stands still for a time, no joint covering 5 degrees; with `never`, that it never does."""
 
-    what: Literal["period_s", "period_cv", "swing_share", "hops_hz"] = "period_s"
-    mean: bool = False
+    at_least_s: float
+    never: bool = False
+
+    def look(self, seen: Observations) -> Found:
+        """Return the longest time it does, and a reason when that is not as expected."""
+        one = self.one(seen)
+        (name,) = self.windows
+        longest_s = still_s(one, *judged_span(one.plan, name))
+        bound = f"less than {self.at_least_s:g} s" if self.never else f"at least {self.at_least_s:g} s"
+        reason = f"{one.plan.label}: stands still for {longest_s:.1f} s at most, expected {bound}"
+        return Found((reason,) if (longest_s >= self.at_least_s) is self.never else (), {self.name: longest_s})
+
+
+class Measure(Question, kw_only=True, tag="measure"):
+    """A number of each window that the classifier measured."""
+
+    what: Literal["period_s", "swing_share"] = "period_s"
 
     def look(self, seen: Observations) -> Found:
         """Return the numbers."""
-        places = list(self.places(seen))
-        if self.mean:
-            return Found(numbers={self.name: fmean(self._value(*place) for place in places)})
-        return Found(numbers={self.named(*place): self._value(*place) for place in places})
+        return Found(numbers={self.named(one, name): self._value(one, name) for one, name in self.places(seen)})
 
     def _value(self, one: Observation, window: str) -> float:
-        outcome = one.outcomes[window]
-        if self.what == "hops_hz":
-            begin_s, end_s = outcome.steady
-            return outcome.measures.steps / (end_s - begin_s)
-        return getattr(outcome.measures, self.what)
+        return getattr(one.outcomes[window].measures, self.what)
 
 
 class LastLiftOff(Question, kw_only=True, tag="last lift-off"):
@@ -262,6 +261,19 @@ def not_started(seen: Iterable[Observation], kind: str) -> Reasons:
     return tuple(
         reason for one in seen for name in windows_of(one.plan, "before") for reason in unlike(one, name, kind)
     )
+
+
+def still_s(one: Observation, begin_s: float, end_s: float) -> float:
+    """Return the longest time in [begin_s, end_s] in which no joint covers `min_excursion_deg` (docs/stepping.md)."""
+    times_s = np.arange(begin_s, end_s, _STILL_GRID_S)
+    angles = np.array([np.interp(times_s, one.leg.t_sensor_s, module.angle_deg) for module in one.leg.modules])
+    longest = 0
+    for k in range(len(times_s)):
+        ahead = angles[:, k:]
+        covered = np.maximum.accumulate(ahead, axis=1) - np.minimum.accumulate(ahead, axis=1)
+        until_it_moves = np.flatnonzero((covered >= DEFAULT_CRITERIA.min_excursion_deg).any(axis=0))
+        longest = max(longest, int(until_it_moves[0]) if until_it_moves.size else ahead.shape[1])
+    return longest * _STILL_GRID_S
 
 
 def windows_of(plan: BoutPlan, part: Part) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nuc_engine.analysis.outcome import step_kinds
 from nuc_engine.analysis.tracks import FloatArray
-from nuc_engine.experiments.catalogue.asks import Found, Question, lift_offs, window, within
+from nuc_engine.experiments.catalogue.asks import Found, Question, lift_offs, unlike, window, within
 from nuc_engine.experiments.protocol import Observation, Observations, Trial
 
 PAUSE_S = 2.0
@@ -99,6 +99,31 @@ class BackwardSteps(Question, kw_only=True, tag="backward steps"):
         one = self.one(seen)
         kinds = [step.kind for step in step_kinds(one.leg, one.steps, self.begin_s, self.end_s)]
         return Found(numbers={self.name: float(kinds.count("backward"))})
+
+
+class Brought(Question, kw_only=True, tag="brought"):
+    """Whether a change brings a leg to a behaviour: in the first window, or, after a kick in it, in the second."""
+
+    kind: str
+
+    def look(self, seen: Observations) -> Found:
+        """Return a reason unless it does."""
+        one = self.one(seen)
+        unaided, kicked = self.windows
+        helped = any(time_s > window(one.plan, unaided).begin_s for time_s in one.kicks_s)
+        return Found(unlike(one, kicked if helped else unaided, self.kind))
+
+
+class Sequences(Question, kw_only=True, tag="sequences"):
+    """In how many windows the foot was lifted often enough to call it a sequence, whether it went on or not."""
+
+    least: int = 3
+
+    def look(self, seen: Observations) -> Found:
+        """Return the number of windows."""
+        places = [(one, window(one.plan, name)) for one, name in self.places(seen)]
+        count = sum(len(lift_offs(one.steps, where.begin_s, where.end_s)) >= self.least for one, where in places)
+        return Found(numbers={self.name: float(count)})
 
 
 class Caught(Question, kw_only=True, tag="caught"):

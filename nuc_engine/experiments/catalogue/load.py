@@ -111,6 +111,8 @@ class _Row(_Strict, kw_only=True):
     criterion: tuple[AnyAsk, ...]
     control: _Control
     kicks_there: str = "none"
+    robot: tuple[int, int] | None = None
+    robot_kicked: tuple[int, int] | None = None
     reservation: str = ""
     summary: Literal["", "caught", "spreads", "gains"] = ""
     picture: Literal["", "figure 7-10", "figure 7-11"] = ""
@@ -263,6 +265,8 @@ def _experiment(own: _Experiment, seed: int, texts: Mapping[tuple[str, str], str
                 criterion=RowCriterion(row.criterion),
                 control=NegativeControl(row.control.why, _plans(row.control.bouts), row.control.repetitions),
                 kicks_there=row.kicks_there,
+                robot=row.robot,
+                robot_kicked=row.robot_kicked,
                 explanation=texts.get((name, "why"), ""),
                 remark=texts.get((name, "to be noted"), ""),
                 reservation=row.reservation,

@@ -14,14 +14,22 @@ from nuc_engine.experiments.catalogue.asks import (
     NoCycle,
     NoStepping,
     Question,
-    Resembles,
     RowCriterion,
     SmallestAngle,
+    Stands,
     Starts,
     last_lift_off_s,
 )
 from nuc_engine.experiments.catalogue.felt import Felt
-from nuc_engine.experiments.catalogue.gradual import BackwardSteps, Caught, DiesOut, NoPause, Useless
+from nuc_engine.experiments.catalogue.gradual import (
+    BackwardSteps,
+    Brought,
+    Caught,
+    DiesOut,
+    NoPause,
+    Sequences,
+    Useless,
+)
 from nuc_engine.experiments.catalogue.joints import AnotherPattern, JointPhase, KicksAfter
 from nuc_engine.experiments.catalogue.muscles import LiftOff, Steadier
 from nuc_engine.experiments.catalogue.speed import Faster
@@ -84,18 +92,20 @@ class MomentOfStep(Nested, kw_only=True, tag="moment of the step"):
 AnyAsk = (
     Starts
     | Is
-    | Resembles
     | NoStepping
     | NoCycle
     | Halted
     | Measure
     | LastLiftOff
     | SmallestAngle
+    | Stands
     | NoPause
     | DiesOut
     | Useless
     | BackwardSteps
+    | Brought
     | Caught
+    | Sequences
     | AnotherPattern
     | KicksAfter
     | JointPhase

@@ -178,12 +178,6 @@ def paint(color: Color) -> str:
     return "#" + "".join(f"{round(255 * min(max(part, 0.0), 1.0)):02x}" for part in color)
 
 
-def darker(color: Color, share: float = 0.35) -> Color:
-    """Return a colour mixed with black: a bright one would vanish as a thin line."""
-    red, green, blue = color
-    return red * (1.0 - share), green * (1.0 - share), blue * (1.0 - share)
-
-
 def text_width(words: str, size: float) -> float:
     """Return about how wide a line of text is."""
     widths = [0.36 if c in _NARROW else 0.95 if c in _WIDE else 0.72 if c.isupper() else 0.61 for c in words]

@@ -18,7 +18,7 @@ from nuc_engine.bout.spec import read_plant
 from nuc_engine.figures.movie.captions import Captions, captions_of
 from nuc_engine.figures.palette import FAINT, state_color
 from nuc_engine.model.planning import build_plan
-from nuc_engine.plants.mjcf import overridden
+from nuc_engine.plants.mjcf import as_drawn
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpec, PlantSpecError, load_spec
 from nuc_engine.recording.manifest import ManifestError, read_manifest
 
@@ -121,7 +121,7 @@ def _dh_lines(bout: Bout, spec: PlantSpec | None) -> list[DhLine | None]:
     if spec is None:
         return own
     try:
-        lines = {joint.name: joint.dh_line for joint in overridden(build_plan(model_of(bout.folder)), spec).joints}
+        lines = {joint.name: joint.dh_line for joint in as_drawn(build_plan(model_of(bout.folder)), spec).joints}
     except PlantSpecError:
         return own
     return [lines.get(joint.name, line) for joint, line in zip(bout.joints, own, strict=True)]

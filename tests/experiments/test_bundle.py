@@ -1,0 +1,171 @@
+"""Verdicts as one table, and as an archive that somebody else can check."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from nuc_engine.experiments import bundle
+from nuc_engine.experiments.bundle import BundleError, check_bundle, write_bundle
+from nuc_engine.experiments.course import Collected
+from nuc_engine.experiments.record import VERDICT_FILE, write_verdict
+from nuc_engine.experiments.sources import Sources, find_sources
+from nuc_engine.experiments.tidy import COLUMNS, write_tidy
+from nuc_engine.experiments.trials import run_trial
+from nuc_engine.experiments.verdict import judge_rows
+from tests.experiments import tiny
+
+ROW = tiny.row()
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of pages with one verdict over two repetitions of a tiny row, and its control's."""
+    trials = {seed: run_trial(ROW, seed) for seed in (5, 6)}
+    control = {5: run_trial(ROW, 5, control=True)}
+    sources = find_sources([*ROW.bouts, *ROW.control.bouts])
+    verdict = judge_rows(tiny.experiment(ROW), [Collected(ROW, trials, control)], 2, 5, sources)
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "T").mkdir()
+    write_verdict(verdict, folder / "T")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def only_the_tiny_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "EXPERIMENTS", (tiny.experiment(ROW),))
+
+
+def changed(path: Path, to: Path, change) -> Path:
+    """The archive with its files changed by a function of them."""
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    change(files)
+    with zipfile.ZipFile(to, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return to
+
+
+def summed(files: dict[str, bytes]) -> None:
+    """Make the sums those of the files, as somebody would who hides what he did."""
+    names = sorted(files.keys() - {bundle.SUMS})
+    files[bundle.SUMS] = "".join(f"{bundle._sum(files[name])}  {name}\n" for name in names).encode()
+
+
+def test_what_was_judged_comes_out_again(judged, tmp_path):
+    path = tmp_path / "a.zip"
+    assert write_bundle(path, judged) == len(zipfile.ZipFile(path).namelist())
+    again = tmp_path / "b.zip"
+    write_bundle(again, judged)
+    assert path.read_bytes() == again.read_bytes()
+    told: list[tuple[int, int]] = []
+    verdict = check_bundle(path, 2, lambda done, of: told.append((done, of)))
+    assert verdict.good
+    assert [(each.seed, each.differences) for each in verdict.repeated] == [(5, ()), (6, ())]
+    assert told == [(1, 2), (2, 2)]
+    here = {"configs/lin_roach/plant.toml", "configs/lin_roach/joints.xml", "docs/experiments/T/verdict.json"}
+    assert here <= set(zipfile.ZipFile(path).namelist())
+
+
+def test_a_verdict_that_was_touched_up_is_found_by_its_sum_and_by_running_it_again(judged, tmp_path):
+    path = tmp_path / "a.zip"
+    write_bundle(path, judged)
+    name = "docs/experiments/T/verdict.json"
+
+    def better(files: dict[str, bytes]) -> None:
+        record = json.loads(files[name])
+        record["rows"][0]["trials"][0]["numbers"]["only range (deg)"] += 1.0
+        files[name] = json.dumps(record).encode()
+
+    found = check_bundle(changed(path, tmp_path / "touched.zip", better), 1)
+    assert (found.changed, found.good) == ((name,), False)
+    assert found.repeated[0].differences == ("numbers",)
+
+    def better_with_sums(files: dict[str, bytes]) -> None:
+        better(files)
+        summed(files)
+
+    found = check_bundle(changed(path, tmp_path / "hidden.zip", better_with_sums), 1)
+    assert (found.changed, found.repeated[0].differences, found.good) == ((), ("numbers",), False)
+
+
+def test_it_is_run_with_the_documents_of_the_archive_and_not_those_here(judged, tmp_path):
+    path = tmp_path / "a.zip"
+    write_bundle(path, judged)
+
+    def slower(files: dict[str, bytes]) -> None:
+        name = "configs/lin_roach/plant.toml"
+        assert b"saturation_ticks = 41.4" in files[name]
+        files[name] = files[name].replace(b"saturation_ticks = 41.4", b"saturation_ticks = 80.0")
+        summed(files)
+
+    assert "numbers" in check_bundle(changed(path, tmp_path / "slow.zip", slower), 1).repeated[0].differences
+
+
+def test_other_criteria_and_a_file_that_nobody_summed_are_told(judged, tmp_path):
+    path = tmp_path / "a.zip"
+    write_bundle(path, judged)
+
+    def lenient(files: dict[str, bytes]) -> None:
+        files["criteria/1_changes.toml"] += b"\n# more\n"
+        summed(files)
+        files["more.txt"] = b""
+
+    found = check_bundle(changed(path, tmp_path / "other.zip", lenient), 1)
+    assert (found.changed, found.criteria, found.good) == (("more.txt",), ("1_changes.toml",), False)
+
+
+@pytest.mark.parametrize("name", ["../out.txt", "/etc/x", "a/../../b", "C:x", "a\\b"])
+def test_a_name_that_leads_out_is_refused_and_nothing_is_written(judged, tmp_path, name):
+    path = tmp_path / "a.zip"
+    write_bundle(path, judged)
+    with pytest.raises(BundleError, match="leads out"):
+        check_bundle(changed(path, tmp_path / "evil.zip", lambda files: files.update({name: b"x"})), 1)
+
+
+@pytest.mark.parametrize("data", [b"", b"no zip", b"PK\x03\x04" + b"x" * 100])
+def test_what_is_no_bundle_is_a_clear_error(tmp_path, data):
+    path = tmp_path / "a.zip"
+    path.write_bytes(data)
+    with pytest.raises(BundleError, match="expected a bundle"):
+        check_bundle(path, 1)
+
+
+def test_verdicts_over_other_documents_or_none_make_no_bundle(judged, tmp_path):
+    with pytest.raises(BundleError, match="has no verdict"):
+        write_bundle(tmp_path / "a.zip", tmp_path)
+    record = json.loads((judged / "T" / VERDICT_FILE).read_text())
+    record["sources"]["files"]["configs/lin_roach/plant.toml"] = "0" * 64
+    (tmp_path / "T").mkdir()
+    (tmp_path / "T" / VERDICT_FILE).write_text(json.dumps(record))
+    with pytest.raises(BundleError, match=r"judged with another configs/lin_roach/plant\.toml"):
+        write_bundle(tmp_path / "a.zip", tmp_path)
+    assert not (tmp_path / "a.zip").exists()
+
+
+def test_a_table_has_a_line_for_each_number_and_none_of_the_repetitions_is_missing(tmp_path):
+    row = tiny.row()
+    failed = tiny.trial(2, "failed start", numbers={}, kicks=2)
+    trials = {1: tiny.trial(1, numbers={"a": 1.5, "b": math.nan}), 2: failed}
+    control = {1: tiny.trial(1, "otherwise", numbers={"a": 0.0})}
+    sources = Sources("abc", False, {}, {"configs/x/plant.toml": "12" * 32, "configs/x/joints.xml": "0"})
+    verdict = judge_rows(tiny.experiment(row), [Collected(row, trials, control)], 2, 1, sources)
+    assert write_tidy(tmp_path / "t.csv", [verdict]) == 3
+    with (tmp_path / "t.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert list(lines[0]) == list(COLUMNS)
+    told = [(each["seed"], each["state"], each["number"], each["value"], each["kicks"]) for each in lines]
+    assert told == [
+        ("1", "as seen", "a", "1.5", "0"),
+        ("1", "as seen", "b", "", "0"),
+        ("2", "failed start", "", "", "2"),
+        ("1", "otherwise", "a", "0.0", "0"),
+    ]
+    assert {each["plant"] for each in lines} == {"x/plant.toml@121212121212"}
+    assert [each["control"] for each in lines][-1] != lines[0]["control"]
