@@ -89,7 +89,7 @@ nightly: $(VENV)/.test
 	$(BIN)/python -m benchmarks.webfuzz
 	$(BIN)/python -m benchmarks.late
 	$(BIN)/python -m benchmarks.verify
-	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup off wire deaths held edits cycles floods
+	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup off wire deaths held edits cycles workers floods
 	$(BIN)/python -m benchmarks.faults measure
 	$(BIN)/python -m benchmarks.realtime endurance --minutes 60
 

@@ -87,7 +87,8 @@ def _drawn(kept: Path, seed: int, wanted: int) -> list[Trial]:
     """Return mutants of lines that tests reach, with these tests: a file by its size, a kind, then a token."""
     data = CoverageData(str(kept))
     data.read()
-    files = sorted(name for name in data.measured_files() if Path(name).is_relative_to(ROOT))
+    measured = (Path(name) for name in data.measured_files())
+    files = sorted(str(path) for path in measured if path.is_relative_to(ROOT) and path.suffix == ".py")
     reached = {file: {k: v for k, v in data.contexts_by_lineno(file).items() if any(v)} for file in files}
     lines_of = Counter(test for lines in reached.values() for tests in lines.values() for test in tests)
     draw = np.random.default_rng(seed)

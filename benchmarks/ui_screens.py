@@ -51,12 +51,23 @@ def open_bout(watched: Watched) -> None:
     watched.page.wait_for_timeout(600)
 
 
+def open_script(watched: Watched) -> None:
+    """Open a script, with what it changes when."""
+    watched.go("scripts/script/experiment_ga")
+    watched.until("() => document.querySelector('.editor-text')?.value")
+    watched.page.get_by_role("tab", name="Timeline").click()
+    watched.until("() => document.querySelectorAll('.timeline .lane').length")
+    watched.page.wait_for_timeout(600)
+
+
 def tour(watched: Watched) -> Iterator[str]:
     """Go to each page, one after the other; the value is what its picture is called."""
-    for name in ("engine", "leg", "traces", "bouts", "events"):
+    for name in ("engine", "leg", "joints", "traces", "bouts", "experiments", "bench", "events", "values"):
         watched.go(name)
         watched.page.wait_for_timeout(4500 if name == "bouts" else 1200)
         yield name
+    open_script(watched)
+    yield "scripts"
     open_bout(watched)
     yield "bout"
 

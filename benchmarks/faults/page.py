@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.faults.table import TABLES, Row
-from nuc_engine.control.faults import FAULTS, Effect, Fault, Process
+from nuc_engine.control.faults import FAULTS, Effect, Process, time_text
 from nuc_engine.daemon.modes import TRANSITIONS, Input, Mode
 from tests.daemon.bus_rows import FORMS, ROWS
 
@@ -38,20 +38,12 @@ def page() -> str:
     return text.replace("{{measured}}", "\n".join(_measured(measured)))
 
 
-_TOLD: Mapping[Effect | None, str] = {
-    None: MISSING,
-    Effect.WARN: "told, goes on",
-    Effect.STOP: "the bout ends",
-    Effect.TORQUE_OFF: "torque off",
-}
-
-
 def _faults() -> list[str]:
     head = ["fault", *(process.value for process in Process), "once", "what to do"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for name, fault in FAULTS.items():
-        does = [_TOLD[fault.effects.get(process)] for process in Process]
-        lines.append(f"| {' | '.join([f'`{name}`', *does, _once(fault), fault.hint])} |")
+        does = [fault.effects[process].told if process in fault.effects else MISSING for process in Process]
+        lines.append(f"| {' | '.join([f'`{name}`', *does, fault.once, fault.hint])} |")
     return lines
 
 
@@ -73,16 +65,6 @@ def _follows(mode: Mode, what: Input) -> str:
     return "; ".join([*changes, *filter(None, [action.value])]) or "stays"
 
 
-def _once(fault: Fault) -> str:
-    if fault.delay_ns:
-        return f"for {_time(fault.delay_ns)}"
-    return f"{fault.after} in a row" if fault.after > 1 else "it is found"
-
-
-def _time(ns: int) -> str:
-    return f"{ns / 1e9:g} s" if ns >= 500_000_000 else f"{ns / 1e6:g} ms"
-
-
 class _Words(str):
     """What the daemon does at a fault; `delay` and `after` say when."""
 
@@ -98,7 +80,7 @@ def _said(text: str, row: Row) -> str:
         beside_a_leg = [effect for process, effect in fault.effects.items() if process is not Process.BOUT]
         if beside_a_leg:
             words[name] = _Words(said[max(beside_a_leg)])
-            words[name].delay, words[name].after = _time(fault.delay_ns), str(fault.after)
+            words[name].delay, words[name].after = time_text(fault.delay_ns), str(fault.after)
     return text.format_map(words)
 
 

@@ -7,6 +7,7 @@ startup     from the start of `nuc serve` to the first motor command
 deaths      hundreds of random deaths of its processes
 edits       skipped periods with edits and without
 cycles      the core with and without every cycle for other programs
+workers     replies on a busy machine, with kernel workers raised and as they are
 endurance   many minutes under load: lost records, overruns, memory
 
 served      a daemon under test: emulated leg, client, its shared memory; may be halted whole

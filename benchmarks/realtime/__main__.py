@@ -27,14 +27,15 @@ from benchmarks.realtime.roundtrip import roundtrip
 from benchmarks.realtime.startup import startup
 from benchmarks.realtime.wakeup import wakeup
 from benchmarks.realtime.wire import wire
+from benchmarks.realtime.workers import workers
 
 SHORT = ("wakeup", "exchange", "roundtrip", "startup", "off")
-ALL = (*SHORT, "wire", "deaths", "held", "edits", "cycles", "floods", "endurance")
+ALL = (*SHORT, "wire", "deaths", "held", "edits", "cycles", "workers", "floods", "endurance")
 _MARK = re.compile(r"^<!-- (\w+) -->$", re.MULTILINE)
 _WORDS = (
-    "`make bench-daemon` measures all but wire, deaths, held, edits, cycles, floods and endurance, which `make "
-    "nightly` adds. A machine may be shared and its speed may drift: compare what was measured in alternating windows "
-    "of one run.",
+    "`make bench-daemon` measures all but wire, deaths, held, edits, cycles, workers, floods and endurance, which "
+    "`make nightly` adds. A machine may be shared and its speed may drift: compare what was measured in alternating "
+    "windows of one run.",
 )
 
 
@@ -61,6 +62,7 @@ def main() -> None:
         "held": lambda: held(8 if quick else 300),
         "edits": lambda: edits(5 if quick else 60, 2 if quick else 5),
         "cycles": lambda: cycles(4 if quick else 20, 2 if quick else 3),
+        "workers": lambda: workers(1 if quick else 5, 5 if quick else 20),
         "floods": lambda: floods(1 if quick else 10, 2 if quick else 3),
         "endurance": lambda: endurance(arguments.minutes),
     }
