@@ -30,7 +30,7 @@ _OF_ONE = (SHARE, "(part)", "(part of the time)")
 
 def draw_probe(probed: Probed, row: str, folder: Path) -> tuple[Figure, ...]:
     """Draw a probe of a row into `folder`; nothing where no repetition has a number."""
-    from nuc_engine.figures.canvas import house_style, new_figure, save_figure
+    from nuc_engine.figures.canvas import RepeatableLayout, house_style, new_figure, save_figure
 
     names = probed.names[:_MOST_PANELS]
     if not names:
@@ -38,7 +38,7 @@ def draw_probe(probed: Probed, row: str, folder: Path) -> tuple[Figure, ...]:
     path = folder / f"{file_stem(f'{row} {probed.probe.name}')}_probe.svg"
     with house_style():
         figure = new_figure(3.3 * len(names) + 0.6, 3.2)
-        figure.set_layout_engine("constrained", w_pad=_BETWEEN_IN)
+        figure.set_layout_engine(RepeatableLayout(w_pad=_BETWEEN_IN))
         for k, name in enumerate(names, 1):
             _panel(figure.add_subplot(1, len(names), k), probed, name)
         save_figure(figure, path)

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.transforms import Bbox
 
 from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.series import Span
 from nuc_engine.figures.palette import FAINT, INK, STANCE, Color, state_color
 from nuc_engine.recording.formats import FIGURES, appearing, ending
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -70,9 +69,25 @@ def house_style() -> Generator[None]:
 
 def new_figure(width_in: float, height_in: float) -> Figure:
     """Return an empty figure with its own canvas, free of any global state."""
-    figure = Figure(figsize=(width_in, height_in), dpi=DPI, layout="constrained")
+    figure = Figure(figsize=(width_in, height_in), dpi=DPI, layout=RepeatableLayout())
     FigureCanvasAgg(figure)
     return figure
+
+
+class RepeatableLayout(ConstrainedLayoutEngine):
+    """The constrained layout, with places that are the same each time.
+
+    Its solver goes through constraints in the order of their addresses, so that places differ in their last bits, and
+    now and then a pixel by one shade.
+    """
+
+    def execute(self, fig: Figure) -> None:
+        """Lay out the figure and round where axes are, to a billionth of its size."""
+        super().execute(fig)
+        for axes in fig.axes:
+            if axes.get_in_layout():
+                axes.set_position(Bbox(axes.get_position(original=True).get_points().round(9)))
+                axes.set_in_layout(True)  # which set_position ends
 
 
 def say_empty(axes: Axes) -> None:
