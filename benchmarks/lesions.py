@@ -31,6 +31,7 @@ from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.writer import write
 
 PREDICTIONS = Path(__file__).with_name("lesions.toml")
+AFTERWARDS = PREDICTIONS.with_suffix(".md")
 PAGE = Path("docs/experiments/lesions.md")
 CONFIG, SCRIPT = "lin_roach", "experiment_a"
 SEED, REPETITIONS = 140101, 20
@@ -231,35 +232,47 @@ def _check(leg: str, lesion: str) -> None:
 
 def _page(said: tuple[Prediction, ...], seen: Mapping[tuple[str, str], list[Seen]]) -> list[str]:
     lines: list[str] = []
-    hit = of = 0
+    hit, of = Counter[bool](), Counter[bool]()
     for each in said:
         bouts = [one for one in seen[each.leg, each.lesion] if each.concerns(one)]
         hits = sum(each.hits(one) for one in bouts)
         if each.blind and each.lesion != "none":
-            hit, of = hit + hits, of + len(bouts)
-        low, high = wilson(hits, len(bouts)) if bouts else (0.0, 1.0)
-        share = f"{hits} of {len(bouts)}" + (f" ({low:.0%} to {high:.0%})" if bouts else "")
-        cells = each.leg, each.lesion + ("" if each.blind else "*"), _names(each.given) or "any", _claim(each), share
-        lines.append(f"| {' | '.join((*cells, _others(each, bouts)))} |")
+            hit[bool(each.period)] += hits
+            of[bool(each.period)] += len(bouts)
+        cells = each.leg, each.lesion + ("" if each.blind else "*"), _names(each.given) or "any", _claim(each)
+        lines.append(f"| {' | '.join((*cells, _share(hits, len(bouts)), _others(each, bouts)))} |")
     failed = sum(one.before != leg for (leg, _), bouts in seen.items() for one in bouts)
-    return [*_head(hit, of, failed), *lines, "", "## Why it was said", "", *_reasons(said)]
+    told = [_share(hit[period], of[period]) for period in (False, True)]
+    reasons = ["", "## Why it was said", "", *_reasons(said)]
+    return [
+        *_head(told[0], told[1], failed),
+        *lines,
+        "",
+        *AFTERWARDS.read_text(encoding="utf-8").splitlines(),
+        *reasons,
+    ]
 
 
-def _head(hit: int, of: int, failed: int) -> list[str]:
-    low, high = wilson(hit, of)
+def _share(hits: int, of: int) -> str:
+    low, high = wilson(hits, of)
+    return f"{hits} of {of}" + (f" ({low:.0%} to {high:.0%})" if of else "")
+
+
+def _head(outcomes: str, periods: str, failed: int) -> list[str]:
     return [
         "# Lesions, predicted",
         "",
         "Made by `python -m benchmarks.lesions`. What is said of each lesion stands in",
-        "[lesions.toml](../../benchmarks/lesions.toml), which was committed before any bout with a lesion was run; it",
-        "follows from the rules alone. Experiment A is run up to the lesion, then the rules in force are written anew:",
+        "[lesions.toml](../../benchmarks/lesions.toml), which was committed before any bout with these seeds was run.",
+        "It follows from the rules alone. Experiment A is run up to the lesion, then the rules in force are written anew:",
         "the load they read is 0, or has the other sign; the FTi angle they read is",
         f"{FROZEN_DEG:g} degrees; CTr's term of ThC1 is false. {REPETITIONS} bouts of each, seeds from {SEED} on;",
         f"[outcomes](../outcomes.md) from 3 to {LENGTH_S:g} s after it.",
         "",
-        f"**{hit} of {of} times ({low:.0%} to {high:.0%}) it came out as predicted**; bouts without a lesion do not",
-        f"count, nor what was known before (*). {failed} bouts were not in their behaviour before the lesion and count",
-        "nowhere.",
+        f"**What the leg does was predicted in {outcomes} bouts,",
+        f"the sign of the change of its period in {periods}**, where half is chance.",
+        "Bouts without a lesion do not count, nor what was known before (*).",
+        f"{failed} bouts were not in their behaviour before the lesion and count nowhere.",
         "",
         "| leg | lesion | actions at the lesion | predicted | hits | instead |",
         "| --- | --- | --- | --- | --- | --- |",
