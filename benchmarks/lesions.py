@@ -95,9 +95,15 @@ class Job:
 def load_predictions() -> tuple[Prediction, ...]:
     """Read lesions.toml."""
     entries: list[dict[str, Any]] = tomllib.loads(PREDICTIONS.read_text(encoding="utf-8"))["predictions"]
-    return tuple(
-        Prediction(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}) for entry in entries
-    )
+    found: list[Prediction] = []
+    for entry in entries:
+        values: dict[str, Any] = {
+            **entry,
+            "state": tuple(entry.get("state", ())),
+            "given": tuple(entry.get("given", ())),
+        }
+        found.append(Prediction(**values))
+    return tuple(found)
 
 
 def lesioned(script: HdsoScript, lesion: str, at_s: float) -> HdsoScript:

@@ -22,7 +22,7 @@ from nuc_engine.batch.pool import Workers
 from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.protocol import NOT_VALID, TableRow
 from nuc_engine.experiments.trials import run_trial
-from nuc_engine.figures.canvas import new_figure
+from nuc_engine.figures.canvas import new_figure, save_figure
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.plants.spec import PLANT_SPEC_FILE
 
@@ -54,7 +54,7 @@ def _plant(key: str, called: str, *values: float) -> Axis:
 def _own(key: str) -> float:
     found = _numbers()
     for part in key.split("."):
-        found = found[int(part)] if isinstance(found, list) else found[part]
+        found = found[int(part) if part.isdigit() else part]
     return float(found)
 
 
@@ -219,7 +219,7 @@ def _write(states: States) -> None:
         "numbers, other rows and the stick insect's plant are not mapped. Every repetition:",
         f"[{FOUND.name}]({FOUND.name}).",
         "",
-        f"![Shares as seen over {len(AXES)} numbers]({PICTURE})",
+        f"![Shares as seen over {len(AXES)} numbers; framed: the leg's own]({PICTURE})",
         "",
         "## The basin around the leg's own numbers",
         "",
@@ -280,8 +280,7 @@ def _draw(states: States) -> None:
             for x, share in enumerate(line):
                 color = "black" if share > 0.6 else "white"
                 panel.text(x, y, f"{share:.0%}", ha="center", va="center", fontsize=7, color=color)
-    figure.suptitle("Share as seen of six repetitions, one number varied at a time; framed: the leg's own", fontsize=10)
-    figure.savefig(PAGE.with_name(PICTURE), format="svg", metadata={"Date": None})
+    save_figure(figure, PAGE.with_name(PICTURE))
 
 
 if __name__ == "__main__":
