@@ -1,7 +1,7 @@
 """How wide the basins are: shares of rows as seen over assumed and fitted numbers of the cockroach's leg.
 
 `python -m benchmarks.maps` varies one number at a time, all else as it is, and writes table and picture of
-`docs/experiments/maps.md` (about 25 minutes of one core). Seeds are from 130001 on, which no verdict rests on.
+`docs/experiments/maps.md` (about 20 minutes of one core). Seeds are from 130001 on, which no verdict rests on.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from nuc_engine.plants.spec import PLANT_SPEC_FILE
 PAGE = Path("docs/experiments/maps.md")
 PICTURE = "maps.svg"
 FOUND = PAGE.with_suffix(".csv")
+WORDS = Path(__file__).with_suffix(".md")
 CONFIG = "lin_roach"
 ROWS = ("A", "D2 commuting", "Fb", "Gb", "Ga")
 SEED, REPETITIONS = 130001, 6
@@ -239,6 +240,7 @@ def _write(states: States) -> None:
         together = said(axis, basin(axis, lambda value: good(value, *stepped)))
         span = f"{axis.values[0]:g} to {axis.values[-1]:g}"
         lines.append(f"| {axis.called} | {axis.own:g} | {span} | {' | '.join(each)} | {together} |")
+    lines += ["", *WORDS.read_text(encoding="utf-8").splitlines()]
     lines += [
         "",
         "## All counts",

@@ -35,8 +35,8 @@ AT_ONCE = 40
 MARGIN = 0.10
 """Shares whose difference lies within this, with all its 95 % interval, are equivalent."""
 GROUPS: tuple[tuple[tuple[str, ...], int], ...] = (
-    (("D1 commuting", "D2 commuting"), 40),
     (("A",), 40),
+    (("D1 commuting", "D2 commuting"), 40),
     (("Gb",), 40),
     (("Fb",), 40),
     (("Fa",), 40),
