@@ -1,6 +1,6 @@
 """Whose basin in thresholds is wider: the stick insect's leg with linear and with piecewise constant muscles (7.2.2).
 
-`python -m benchmarks.thresholds` writes `docs/experiments/thresholds.md` (about 7 minutes of one core). Seeds are from
+`python -m benchmarks.thresholds` writes `docs/experiments/thresholds.md` (about 5 minutes of one core). Seeds are from
 160001 on, with which nothing else was run.
 """
 
@@ -44,7 +44,7 @@ ARMS: Mapping[str, tuple[str, Mapping[str, tuple[float, float]]]] = {
     "piecewise constant, its own two kept": ("pc_stickmiddle", SHARED),
     "piecewise constant, all varied": ("pc_stickmiddle", {**SHARED, **OF_PIECES}),
 }
-SIZES, POINTS = (0.25, 0.5, 1.0), 30
+SIZES, POINTS = (0.25, 0.5, 1.0), 100
 """Shares of the largest variation, and points at each."""
 STEPS, REPETITIONS = (-1.0, -0.5, 0.0, 0.5, 1.0), 1
 """One threshold at a time: steps as shares of the largest variation, and seeds at each."""
