@@ -1,8 +1,8 @@
 """What is not physics must not decide: shares of rows with loads in 64 bits, half the time step, another solver.
 
 `python -m benchmarks.robust` writes `docs/experiments/robust.md` (about 60 minutes of one core; `--missing` goes on
-from what is there). Each repetition is run
-once as it is and once with each change, with the same seed, from 150001 on, with which nothing else was run.
+from what is there). Each repetition is run once as it is and once with each change, with the same seed, from 150001
+on, with which nothing else was run.
 """
 
 from __future__ import annotations
