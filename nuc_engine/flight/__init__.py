@@ -8,5 +8,5 @@
     from nuc_engine.flight.appendix import Gains, control
     control(state=(0, 0, 0, 0, 0, 0, 0, 0, 0), reference=(1, 0, 2, 0, 0, 0, 0), gains=Gains((4,) * 3, (3,) * 3, 2, 1))
 
-What the appendix leaves open is read as docs/readings_nuc.md says; N1 to N14 in comments are its readings.
+What the appendix leaves open is read as docs/readings_nuc.md says; N1 to N12 in comments are its readings.
 """

@@ -119,7 +119,7 @@ def _compare(one: _Thing, other: _Thing) -> tuple[list[ConfigurationDifference],
         found += difference.compare_plants(one.path / PLANT_SPEC_FILE, other.path / PLANT_SPEC_FILE)
     if one.script is not None and other.script is not None:
         found += difference.compare_scripts(one.script, other.script)
-    elif one.document is not None and other.document is not None and one.kind != "bout":
+    elif one.document is not None and other.document is not None and "RunConfig" in (one.kind, other.kind):
         found += difference.compare_documents(one.document, other.document)
     elif one.kind == other.kind == "bout" and (one.script or other.script):
         with_script = one if one.script is not None else other
