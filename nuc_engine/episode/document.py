@@ -9,8 +9,8 @@
     [random]                     "dynamics.mass_kg" = { uniform = [0.8, 1.2] }
     [log]                        every = 1: one row of so many steps is logged
 
-Every number can be replaced by its dotted key (`reference.parts.0.radius_m`), and drawn from the seed. Each key that
-is drawn has a stream of its own, so that another one beside it changes nothing.
+Every number can be replaced by its dotted key (`reference.parts.0.radius_m`), and drawn from the seed; one that was
+replaced is drawn no more. Each key that is drawn has a stream of its own, so that one more changes nothing.
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ def read_run(document: Mapping[str, Any], systems: Systems, changes: Mapping[str
     for key, value in (changes or {}).items():
         if wrong := _replace(data, key, value):
             problems.append(wrong)
+        if isinstance(drawn_keys := data.get("random"), dict):
+            cast(dict[str, Any], drawn_keys).pop(key, None)
     top = Fields(data, problems)
     seed = top.whole("seed", 0, LARGEST_SEED, 0)
     drawn, ends = _draw(top, seed)

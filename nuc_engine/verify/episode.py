@@ -80,6 +80,7 @@ class _EpisodeCheck:
         changes: Mapping[str, Any] = self.spec["changes"]
         for key, value in changes.items():
             put(data, key, value)
+            data.get("random", {}).pop(key, None)
         seed = data.get("seed", 0)
         drawn = {key: draw(seed, key, one) for key, one in data.get("random", {}).items()}
         resolved = copy.deepcopy(data)

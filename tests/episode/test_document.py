@@ -97,6 +97,13 @@ def test_each_key_has_a_stream_of_its_own() -> None:
     assert alone.resolved["dynamics"]["mass_kg"] == alone.drawn["dynamics.mass_kg"]
 
 
+def test_what_was_replaced_is_drawn_no_more() -> None:
+    run = read_run(document(random=MASS), SYSTEMS, {"dynamics.mass_kg": 3.0})
+    assert run.drawn == {}
+    assert run.resolved["dynamics"]["mass_kg"] == 3.0
+    assert problems(document(random=MASS), dynamics__mass_kg=-3.0) == ["dynamics.mass_kg: -3.0"]
+
+
 def test_draws_are_distributed_as_said() -> None:
     doc = document(
         random={

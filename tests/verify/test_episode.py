@@ -36,6 +36,7 @@ def test_every_shipped_flight_is_as_the_equations_have_it(tmp_path: Path, name: 
         ("flight_circle", {"dynamics.tau_roll_s": 0.001, "timing.duration_s": 16.0}),
         ("flight_circle", {"stop.distance_m": 2.9}),
         ("flight_random", {"timing.dt_s": 0.02}),
+        ("flight_random", {"dynamics.mass_kg": 1.2}),
     ],
 )
 def test_ends_of_all_kinds(tmp_path: Path, name: str, changes: dict[str, float]) -> None:
