@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from nuc_engine.bout.episode import EpisodeSpec, record_episode
+from nuc_engine.cli.look.afresh import _repeat, circumstances
 from nuc_engine.machine.locations import list_runs
 from tests.cli.conftest import CONFIGS, Nuc
 
@@ -102,3 +106,53 @@ def test_compared_number_by_number_and_bit_by_bit(nuc: Nuc) -> None:
     told = nuc("diff", "data/0", "data/1").stdout
     assert "EpisodeData.f64, record 1 at 0 s, x_m" in told
     assert nuc("diff", "data/0", "flight_hover").exit_code == 1
+
+
+def test_drawn_as_one_figure_equal_to_the_byte(nuc: Nuc) -> None:
+    nuc("run", "flight_limited", "--out", "data/a", *SHORT)
+    assert nuc("plot", "data/a").stdout == "data/a/flight.png\n"
+    assert nuc("plot", "data/a", "--out", "other").stdout == "other/flight.png\n"
+    picture = Path("data/a/flight.png").read_bytes()
+    assert picture == Path("other/flight.png").read_bytes()
+    assert len(picture) > 20_000
+    assert nuc("verify", "data/a").exit_code == 0
+    assert nuc("plot", "data/a", "--what", "joints").exit_code == 2
+    Path("data/a/EpisodeData.f64").unlink()
+    assert nuc("plot", "data/a").exit_code == 1
+
+
+def test_the_same_again_in_fresh_processes_and_another_with_another_seed(
+    nuc: Nuc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nuc_engine.cli.look.afresh.BUSY", 1)
+    nuc("run", "flight_random", "--out", "data/a", *SHORT)
+    result = nuc("verify", "data/a", "--again", "--json")
+    assert result.exit_code == 0
+    told = [each["told"] for each in json.loads(result.stdout)["again"]]
+    assert told[:3] == ["the same bytes"] * 3
+    assert told[3].startswith("differs from EpisodeData.f64, record 1, ")
+    manifest = json.loads(Path("data/a/manifest.json").read_text())
+    assert manifest["spec"]["seed"] == 0
+
+
+def test_what_is_not_the_same_again_is_bad(tmp_path: Path) -> None:
+    """A bout whose numbers another one would leave, and a bout that another seed does not change though it should."""
+    spec = EpisodeSpec("flight_random", tmp_path / "a", {"timing.duration_s": 0.1})
+    folder = record_episode(spec).folder
+    path = folder / "manifest.json"
+    said = json.loads(path.read_text())
+    one, *_, seeded = circumstances(said["spec"])
+    assert (one.same, seeded.same) == (True, False)
+    fixed = {key: said["spec"]["drawn"][key] for key in said["spec"]["drawn"]}
+    said["spec"]["changes"] = {**said["spec"]["changes"], **fixed}
+    path.write_text(json.dumps(said))
+    with_seed = _repeat(folder, tmp_path / "1", seeded)
+    assert (with_seed.good, with_seed.told) == (False, "the same bytes")
+    rows = bytearray((folder / "EpisodeData.f64").read_bytes())
+    rows[8] ^= 1
+    (folder / "EpisodeData.f64").write_bytes(bytes(rows))
+    again = _repeat(folder, tmp_path / "0", one)
+    assert (again.good, again.told) == (False, "differs from EpisodeData.f64, record 1, x_m on")
+    assert circumstances({"drawn": {}})[-1].same
+    assert not circumstances({"bus": "emulated:?turnaround_us=230"})[-1].same
+    assert len(circumstances({"bus": "loopback:"})) == 3

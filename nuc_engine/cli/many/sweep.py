@@ -115,19 +115,20 @@ def command(
         raise click.UsageError("--jobs and --dask exclude each other: a cluster knows how many workers it has")
     if sum((grid, random_points is not None, latin_points is not None)) > 1:
         raise click.UsageError("--grid, --random and --latin exclude each other")
-    uses = {} if cluster is None else {"distributed": "a cluster"}
-    need(**uses, **{"pyarrow": "a Parquet file"} if ending(out, TABLES) == "parquet" else {})
     from nuc_engine.cli.bout.episode import is_run
 
-    if not config.endswith(".toml") and is_run(config):
+    episodes = not config.endswith(".toml") and is_run(config)
+    # On a cluster the workers have the leg.
+    leg = {} if episodes else {"mujoco": "an emulated leg"}
+    uses = leg if cluster is None else {"distributed": "a cluster"}
+    need(**uses, **{"pyarrow": "a Parquet file"} if ending(out, TABLES) == "parquet" else {})
+    if episodes:
         if script is not None or windows or settle is not None or keep is not None:
             raise click.UsageError(f"--script, --window, --settle and --keep are for legs; {config} is a RunConfig")
         request = _sampled(
             _given(config, None, duration, vary, seeds, (), None), grid, random_points, latin_points, draw
         )
         return _sweep_episodes(request, duration, out, jobs=jobs, cluster=cluster, force=force, as_json=as_json)
-    # On a cluster the workers have the leg.
-    need(**{"mujoco": "an emulated leg"} if cluster is None else {})
     try:
         request = _given(config, script, duration, vary, seeds, windows, settle)
         request = _sampled(request, grid, random_points, latin_points, draw)
