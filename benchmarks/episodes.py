@@ -24,17 +24,18 @@ STEPS_S = 1000.0
 
 
 def steps_per_s(name: str, logged: bool) -> float:
-    run = load_run(find_configuration(name), {"timing.duration_s": STEPS_S})
+    run = load_run(find_configuration(name), {"timing.duration_s": STEPS_S, "stop.distance_m": 1e6})
     best = 0.0
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(3):
             began = process_time()
             if logged:
                 with RowLog(Path(folder)) as log:
-                    run_steps(run, log)
+                    end = run_steps(run, log)
             else:
-                run_steps(run)
-            best = max(best, run.steps / (process_time() - began))
+                end = run_steps(run)
+            assert end.steps == run.steps, end.reason
+            best = max(best, end.steps / (process_time() - began))
     return best
 
 
@@ -64,8 +65,9 @@ def main() -> None:
         clock_s, cpu_s = monotonic() - clock, processor_s() - cpu
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(
-        f"\n`nuc sweep flight_random`, {asked.episodes:,} episodes of 10 s, {asked.jobs} workers: {clock_s:.0f} s by the"
-        f" clock, {cpu_s:.0f} s of processor time; a worker took {most:.0f} MB at most. Ended as: {dict(result.states)}."
+        f"\n`nuc sweep flight_random`, {asked.episodes:,} episodes of 10 s, {asked.jobs} workers: {clock_s:.0f} s"
+        f" by the clock, {cpu_s:.0f} s of processor time; a worker took {most:.0f} MB at most."
+        f" Ended as: {dict(result.states)}."
     )
 
 

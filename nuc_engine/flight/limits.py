@@ -33,7 +33,7 @@ class LimitedController:
 
     def __init__(self, gains: Gains, limits: Limits, dt_s: float) -> None:
         self._gains = gains
-        self._bounds = tuple(zip(limits.low, limits.high, (r * dt_s for r in limits.rate_per_s), strict=True))
+        self._bounds = (limits.low, limits.high, [rate * dt_s for rate in limits.rate_per_s])
         self._last: Numbers = (0.0, 0.0, gains.mass_kg * G_M_S2, 0.0)
         self._under_way = deque[Numbers]([self._last] * limits.delay_steps)
         self._limited = False
@@ -41,11 +41,7 @@ class LimitedController:
     def __call__(self, state: Numbers, reference: Numbers) -> Numbers:
         """Return the control that acts now."""
         wanted = control(state, reference, self._gains)
-        each = zip(wanted, self._last, self._bounds, strict=True)
-        # Within the bounds first, then no further from the last one than the rate allows.
-        allowed = tuple(
-            min(max(min(max(one, low), high), last - most), last + most) for one, last, (low, high, most) in each
-        )
+        allowed = tuple(map(_hold, wanted, self._last, *self._bounds))
         self._last, self._limited = allowed, allowed != wanted
         self._under_way.append(allowed)
         return self._under_way.popleft()
@@ -53,3 +49,11 @@ class LimitedController:
     def limited(self) -> bool:
         """Say whether the last control was limited."""
         return self._limited
+
+
+def _hold(wanted: float, last: float, low: float, high: float, most: float) -> float:
+    """Return what is allowed: within the bounds, then no further from the last one than the rate lets it."""
+    within = low if wanted < low else high if wanted > high else wanted
+    if within < last - most:
+        return last - most
+    return last + most if within > last + most else within
