@@ -138,11 +138,16 @@ def _run(run: RunConfig, folder: Path) -> tuple[EpisodeEnd, int]:
         with log:
             end = run_steps(run, log)
     except KeyboardInterrupt:
-        end = EpisodeEnd("interrupted", "stopped by the operator", (log.rows - 1) * run.every, run.initial, None)
+        end = EpisodeEnd("interrupted", "stopped by the operator", _steps(log, run), run.initial, None)
     except OSError as error:
         reason = f"logging_failed: {error} ({FAULTS['logging_failed'].hint})"
-        end = EpisodeEnd("fault", reason, (log.rows - 1) * run.every, run.initial, None)
+        end = EpisodeEnd("fault", reason, _steps(log, run), run.initial, None)
     return end, log.rows
+
+
+def _steps(log: RowLog, run: RunConfig) -> int:
+    """Return how many steps were made at least, by the rows that were logged."""
+    return max(log.rows - 1, 0) * run.every
 
 
 def spec_record(run: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -171,6 +171,7 @@ def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "--test flight_step" in refused.stderr
     nuc("run", "flight_hover", "--out", "d", "-d", "0.5")
     assert nuc("export", "d", "--parquet").exit_code == 0
+    assert nuc("export", "d", "--mcap").exit_code == nuc("export", "d", "--csv", "--grid", "1").exit_code == 2
     names, log = read_rows(tmp_path / "d")
     exported = parquet.read_table(tmp_path / "d_parquet" / "episode.parquet")
     assert exported.column_names == names
