@@ -11,8 +11,10 @@
     datalogger/        records of the core into data directories, each exactly once
     doctor/            whether this machine is fit to run a leg in real time
     emulation/         an emulated leg's bus as a process of its own, behind a pseudo-terminal
+    episode/           one deterministic episode of any system under control: RunConfig and fixed-step loop
     experiments/       the experiments of chapter 7: what is done, what must be seen, verdicts and pages
     figures/           everything that is drawn: figures, path-state plots, movies, diagrams
+    flight/            the flight controller of 002 appendix A and what it flies
     machine/           where documents and sockets are on this machine, and which libraries it lacks
     messages/          what clients and the daemon say to each other, and the keys they know each other by
     model/             a configuration as numbers: plan, store, changes of values

@@ -26,8 +26,18 @@ from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.load import BoutLogs, LoadedLog, load_bout, read_integers, read_logs
 from nuc_engine.machine.needs import need
 from nuc_engine.model.plan import Plan
+from nuc_engine.recording import manifest
 from nuc_engine.recording.columns import describe_columns
-from nuc_engine.recording.files import COLUMNS_FILE, MOTOR_LOG, MUSCLE_LOG, PLANT_LOG, SENSOR_LOG, STATE_LOG
+from nuc_engine.recording.files import (
+    COLUMNS_FILE,
+    EPISODE_LOG,
+    MOTOR_LOG,
+    MUSCLE_LOG,
+    PLANT_LOG,
+    SENSOR_LOG,
+    STATE_LOG,
+)
+from nuc_engine.recording.rows import read_rows
 
 TABLES: Mapping[str, str] = {
     MOTOR_LOG: "motors",
@@ -92,6 +102,8 @@ def tidy_bout(folder: Path | str, grid_s: float | None = None) -> TidyBout:
     Raises BoutError when the directory cannot be read.
     """
     folder = Path(folder)
+    if (folder / EPISODE_LOG).is_file():
+        return _episode(folder)
     logs = read_logs(folder)
     told = _told(logs)
     tables = [_table(logs, file, log, told.get(file, {})) for file, log in logs.files.items() if not log.missing]
@@ -105,6 +117,18 @@ def tidy_bout(folder: Path | str, grid_s: float | None = None) -> TidyBout:
         "manifest": dict(logs.manifest),
     }
     return TidyBout(folder, tuple(tables), about, logs.notes)
+
+
+def _episode(folder: Path) -> TidyBout:
+    """Return the one table of an episode of a RunConfig; its time is in seconds, as logged."""
+    try:
+        names, rows = read_rows(folder)
+        told = manifest.read_record(folder)
+    except (ValueError, manifest.ManifestError) as error:
+        raise BoutError(str(error)) from error
+    columns = tuple(TidyColumn(name, "", "", rows[:, k]) for k, name in enumerate(names))
+    about = {"configuration": told["configuration"], "bout": folder.resolve().name, "time": "s", "manifest": told}
+    return TidyBout(folder, (TidyTable("episode", EPISODE_LOG, columns),), about, ())
 
 
 def write_csv(bout: TidyBout, out: Path | str) -> list[Path]:

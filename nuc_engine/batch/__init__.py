@@ -4,6 +4,8 @@
     changeset    scripts with something about them changed
     commute      which changesets of a script may come in either order
     criterion    what makes a bout a good one, how good, and how sure a share of few bouts is
+    dataset      the logs of many episodes as one file, split by episode and reference, and its card
+    episodes     many episodes of RunConfigs: one row each
     errors       what keeps a sweep, a tuning or a test of changesets from running
     inputs       a configuration and a script, as bytes
     journal      the rows of a sweep so far, in a folder beside the file they will become

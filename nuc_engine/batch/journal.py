@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
@@ -64,8 +64,13 @@ class Journal:
 
     def add(self, row: Mapping[str, Cell]) -> None:
         """Put a row on disk."""
-        self.rows[int(cast(int, row[RUN]))] = self._file.tell()
-        self._file.write(json.dumps(row, allow_nan=False).encode() + b"\n")
+        self.add_all([row])
+
+    def add_all(self, rows: Iterable[Mapping[str, Cell]]) -> None:
+        """Put rows on disk, together; one of a run that is there already takes its place."""
+        for row in rows:
+            self.rows[int(cast(int, row[RUN]))] = self._file.tell()
+            self._file.write(json.dumps(row, allow_nan=False).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
 

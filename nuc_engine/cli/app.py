@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "verify": ("look.verify", "hold a bout against the equations, record by record"),
         "experiment": ("many.experiment", "the experiments of chapter 7 over many seeds, with verdicts and pages"),
         "sweep": ("many.sweep", "many bouts over parameters, seeds and plants, into one table"),
+        "dataset": ("many.dataset", "the logs of many episodes, such as flights, as one Parquet file with a card"),
         "tune": ("many.tune", "look for values with which most bouts do what is wanted"),
         "minimise": ("many.minimise", "what a changeset needs, and which changesets commute"),
         "serve": ("bout.serve", "the engine beside a leg: real time, commands over a socket, until it is ended"),

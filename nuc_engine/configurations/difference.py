@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from nuc_engine.bout.episode import compare_rows, is_episode
 from nuc_engine.configurations.describe import Data, describe_model
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.planning import build_plan
@@ -21,7 +22,7 @@ from nuc_engine.model.values import Values, initial_values, plain_number, rule_t
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, spec_file
 from nuc_engine.recording import manifest
 from nuc_engine.recording.compare import compare_file
-from nuc_engine.recording.files import COLUMNS_FILE, INPUT_RECORD, MANIFEST_FILE, SCRIPT_FILE
+from nuc_engine.recording.files import COLUMNS_FILE, EPISODE_LOG, INPUT_RECORD, MANIFEST_FILE, SCRIPT_FILE
 from sccils_schemas.documents import DataType, Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry
 from sccils_schemas.model import MODEL_FILES, Model
 from sccils_schemas.rules import RuleError, format_rule, parse_rule, parse_tokens
@@ -76,6 +77,11 @@ def compare_plants(a: Path, b: Path) -> list[ConfigurationDifference]:
     """
     keys_a, keys_b = (_plant_keys(path) for path in (a, b))
     return list(_compare_texts("plant", keys_a, keys_b))
+
+
+def compare_documents(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[ConfigurationDifference]:
+    """Return the values in which two RunConfigs differ, by their dotted keys."""
+    return list(_compare_texts("value", _dotted(a), _dotted(b)))
 
 
 def compare_bouts(a: Path, b: Path) -> list[ConfigurationDifference]:
@@ -364,8 +370,9 @@ def _manifest(folder: Path) -> dict[str, Any]:
 def _compare_records(a: Path, b: Path) -> Iterator[ConfigurationDifference]:
     given = {*MODEL_FILES, PLANT_SPEC_FILE, SCRIPT_FILE, MANIFEST_FILE, COLUMNS_FILE}
     names = {path.name for folder in (a, b) for path in folder.iterdir() if path.suffix in (".txt", ".xml")}
-    for name in [*sorted(names - given), INPUT_RECORD]:
-        found = compare_file(a, b, name)
+    episodes = is_episode(a) and is_episode(b)
+    for name in [*sorted(names - given), INPUT_RECORD, *((EPISODE_LOG,) if episodes else ())]:
+        found = compare_rows(a, b) if name == EPISODE_LOG else compare_file(a, b, name)
         if found is not None:
             at = "" if found.time_ns is None else f" at {found.time_ns / 1e9:.9g} s"
             where = f"{name}, record {found.record}{at}, {found.field}" if found.record else name

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from drivers.errors import BusUrlError
 from drivers.factory import family_names, find_family
+from nuc_engine.bout.episode import RUN_FILE, is_episode, read_document
+from nuc_engine.episode.document import RunConfigError, read_run
+from nuc_engine.flight.tables import SYSTEMS
 from nuc_engine.model import extensions
 from nuc_engine.model.changes import ScriptRefused, prepare
 from nuc_engine.model.extensions import EXTENSIONS_FILE
@@ -40,7 +43,9 @@ class Checked:
 def check_path(path: Path, model: Model | None = None) -> Checked:
     """Check a configuration folder or a single file, whatever kind it is; documents against a model if there is one."""
     if path.is_dir():
-        return _check_configuration(path)
+        return _check_run(path) if is_episode(path) else _check_configuration(path)
+    if path.name == RUN_FILE:
+        return _check_run(path.parent)
     if path.suffix == ".toml":
         problems = Problems()
         _load_plant(path, None if model is None else _build(model, problems), problems)
@@ -49,6 +54,17 @@ def check_path(path: Path, model: Model | None = None) -> Checked:
     if isinstance(document, HdsoScript) and model is not None:
         _check_script(document, path, model, problems)
     return Checked(path, _kind(document), problems, None if model is None else model.name)
+
+
+def _check_run(folder: Path) -> Checked:
+    problems = Problems()
+    try:
+        read_run(read_document(folder), SYSTEMS)
+    except RunConfigError as error:
+        for problem in error.problems:
+            what, _, expected = problem.partition("; expected ")
+            problems.error(str(folder / RUN_FILE), 0, what, expected)
+    return Checked(folder, "RunConfig", problems, folder.name)
 
 
 def _check_configuration(folder: Path) -> Checked:

@@ -5,6 +5,7 @@ compare_figure    mean steps of several bouts in one figure
 diagrams/         diagrams of a control system, as SVG
 few_colors        lines on white in the colours of the figure's own pens, and tints of them for the edges
 figures           the figures of a bout
+flight            the figure of a flight
 joint_figures     figures of one joint, one muscle or one motor over time
 movie/            the leg of a bout in motion, beside a camera's film
 palette           colours and line styles of the figures

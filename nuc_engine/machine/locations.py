@@ -22,8 +22,8 @@ def find_configuration(name: str) -> Path:
         for root in _roots("configs"):
             if (root / name).is_dir():
                 return root / name
-    known = ", ".join(list_configurations()) or "none"
-    raise NotFound(f"no configuration {name!r}: expected a folder with joints.xml, or one of: {known}")
+    known = ", ".join([*list_configurations(), *list_runs()]) or "none"
+    raise NotFound(f"no configuration {name!r}: expected a folder with joints.xml or run.toml, or one of: {known}")
 
 
 def find_script(name: str) -> Path:
@@ -43,6 +43,11 @@ def find_script(name: str) -> Path:
 def list_configurations() -> list[str]:
     """Return the names of all configurations that can be found by name."""
     return sorted({path.parent.name for root in _roots("configs") for path in root.glob("*/joints.xml")})
+
+
+def list_runs() -> list[str]:
+    """Return the names of all configurations that are a RunConfig, found by name."""
+    return sorted({path.parent.name for root in _roots("configs") for path in root.glob("*/run.toml")})
 
 
 def list_scripts() -> list[str]:

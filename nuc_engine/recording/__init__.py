@@ -17,5 +17,6 @@ reach         how far a bout came, by its own records
 recorder      the recorder of a bout
 recover       mending a data directory whose bout was cut off
 repetition    a bout in real time again, from its input record
+rows          the log of an episode: doubles in rows
 scriptlog     SCCILS scripts of what was really done and answered
 """

@@ -3,7 +3,9 @@
     bout         a data directory, verified
     course       the tasks of a leg in their order, on virtual time by computation, in real time as recorded
     documents    a bout's documents, read into what the equations need
+    episode      an episode of a RunConfig, verified
     files        the files of a data directory
+    flight       a flight by its equations
     leg          a leg's controller by its equations
     logs         what a bout's logs must say, held against what they say
     overruns     overruns of state transition in real time
@@ -15,14 +17,16 @@
     shaft        one motor: what is sent to it, and what its replies mean
     start        what a daemon's bout started with, held against its documents
     store        HDSOs: what they hold, by their types, and what may be written to them
+    verdict      what a verification found
     virtual      a bout on virtual time
     weight       the weight of a leg
 
 It imports nothing of nuc_engine, drivers or sccils_schemas, so that no mistake of theirs can be its own.
 """
 
-from nuc_engine.verify.bout import Verdict, verify_bout
+from nuc_engine.verify.bout import verify_bout
 from nuc_engine.verify.logs import Difference
 from nuc_engine.verify.servos import Unverifiable
+from nuc_engine.verify.verdict import Verdict
 
 __all__ = ["Difference", "Unverifiable", "Verdict", "verify_bout"]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nuc_engine.verify.course import NEVER, TASKS, Progress
 from nuc_engine.verify.documents import read_model
+from nuc_engine.verify.episode import RUN, verify_episode
 from nuc_engine.verify.files import MANIFEST, changed_files, compare_files, lines_in, read_manifest
 from nuc_engine.verify.leg import Leg
-from nuc_engine.verify.logs import DATA, EVENTS, HINTED, SCRIPTS, Difference, Logs, Report
+from nuc_engine.verify.logs import DATA, EVENTS, HINTED, SCRIPTS, Logs, Report
 from nuc_engine.verify.real import Real
 from nuc_engine.verify.record import RECORD, compare_losses, read_record
 from nuc_engine.verify.scripts import by_hand, read_script
@@ -20,6 +20,7 @@ from nuc_engine.verify.servos import Unverifiable
 from nuc_engine.verify.shaft import LIMP, READ
 from nuc_engine.verify.start import compare_start
 from nuc_engine.verify.store import Store
+from nuc_engine.verify.verdict import Verdict
 from nuc_engine.verify.virtual import Virtual
 from nuc_engine.verify.weight import Weight
 
@@ -36,34 +37,6 @@ GIVEN_REAL = (
 """What the manifest says that is not computed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What was found.
-
-    `changed_files` are not what the manifest's sums say. `records` were compared, by file, of those `present`; `counts`
-    are differences by file, of which `differences` keeps some; `unchecked` says what no equation covers, or could not
-    be covered here. `broken` is the error that the oracle itself ended with, of files that do not fit one another.
-    """
-
-    changed_files: tuple[str, ...]
-    records: Mapping[str, int]
-    counts: Mapping[str, int]
-    differences: tuple[Difference, ...]
-    unchecked: tuple[str, ...]
-    present: Mapping[str, int] = field(default_factory=dict[str, int])
-    broken: str = ""
-
-    @property
-    def unverified(self) -> tuple[str, ...]:
-        """The data logs that have records of which none was compared."""
-        return tuple(name for name in DATA if self.present.get(name) and not self.records.get(name))
-
-    @property
-    def good(self) -> bool:
-        """Whether every file is what the bout left and every record that was compared, some of each, as computed."""
-        return not (self.changed_files or self.counts or self.unverified)
-
-
 def verify_bout(folder: Path, progress: Progress = lambda _now, _end: None) -> Verdict:
     """Verify the bout in a data directory. Raises Unverifiable where nothing can be computed."""
     manifest = read_manifest(folder)
@@ -71,6 +44,8 @@ def verify_bout(folder: Path, progress: Progress = lambda _now, _end: None) -> V
         names = ", ".join(map(str, added))
         raise Unverifiable(f"{folder}: {names}: code that was added to the engine is not computed here")
     changed = changed_files(folder, manifest)
+    if RUN in manifest["inputs"]:
+        return verify_episode(folder, manifest, changed)
     report = Report()
     try:
         return _Check(folder, manifest, report, progress).verdict(changed)

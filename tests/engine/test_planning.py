@@ -469,7 +469,9 @@ def test_initial_data_of_a_rule_give_way_to_the_state(vary):
     assert codes == [(191, 0, 0), (1, 302, 3)]
 
 
-@pytest.mark.parametrize("folder", sorted(CONFIGS.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "folder", sorted(path.parent for path in CONFIGS.glob("*/joints.xml")), ids=lambda path: path.name
+)
 def test_every_shipped_configuration_makes_a_plan_that_can_be_passed_on(folder):
     model, problems = load_model(folder)
     assert model is not None, str(problems)

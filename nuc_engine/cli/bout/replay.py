@@ -66,8 +66,6 @@ def command(
     Tells apart a file that was changed after the bout, another version of a program or library, and a real
     difference: then the earliest record that came out otherwise is named, with its field and both values.
     """
-    from nuc_engine.bout.replay import replay_bout, replay_inputs
-
     if again and recorded:
         raise click.UsageError("--again and --recorded are two ways to repeat a bout; choose one")
     if not again and (bus is not None or out is not None or seed or daemon is not None):
@@ -78,11 +76,7 @@ def command(
         return _run_on(folder, daemon, as_json)
     if again:
         return _run_again(folder, out or folder.with_name(folder.name + "_again"), bus, seed, as_json)
-    if recorded:
-        report = replay_inputs(folder)
-    else:
-        with ProgressLine(f"{folder} again") as progress:
-            report = replay_bout(folder, progress)
+    report = _repeat(folder, recorded)
     if as_json:
         say_json(
             {
@@ -100,6 +94,20 @@ def command(
         for line in _lines(report):
             say(line)
     return 0 if report.identical else BAD
+
+
+def _repeat(folder: Path, recorded: bool) -> ReplayReport:
+    from nuc_engine.bout.episode import is_episode, replay_episode
+    from nuc_engine.bout.replay import replay_bout, replay_inputs
+
+    if is_episode(folder):
+        if recorded:
+            raise click.UsageError(f"--recorded is for bouts of a leg; {folder} is an episode, which has no replies")
+        return replay_episode(folder)
+    if recorded:
+        return replay_inputs(folder)
+    with ProgressLine(f"{folder} again") as progress:
+        return replay_bout(folder, progress)
 
 
 def _run_again(folder: Path, out: Path, bus: str | None, seed: int, as_json: bool) -> int:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from nuc_engine.cli.terminal import wallclock
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.leaving import interrupt, when_ended
 from nuc_engine.cli.terminal.output import count, counts_text, note, note_warnings, say, say_json
 from nuc_engine.cli.terminal.params import (
+    RUNNABLE,
     NucCommand,
     Pair,
     as_json,
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 
 DATA = Path("data")
 LONGEST_S = 1e8
+OF_EPISODES = frozenset(
+    {"config", "duration", "seed", "out", "scratch", "force", "labels", "remark", "changes", "as_json"}
+)
+"""Options that an episode of a RunConfig has; the others are for legs."""
 _LEG = {"mujoco": "an emulated leg"}
 
 
@@ -45,6 +51,10 @@ _LEG = {"mujoco": "an emulated leg"}
             "forward, two kinds of inside turn at 20 s and 40 s, and the figures",
         ),
         (
+            "nuc run flight_helix --seed 7 --out data/helix",
+            "one episode of a RunConfig (run.toml): a flight, 20 s by itself",
+        ),
+        (
             "nuc run my_leg --seed 7 --scratch data/try --label animal=B12 --note 'softer flexor'",
             "a folder of your own; data/try is overwritten each time",
         ),
@@ -55,16 +65,17 @@ _LEG = {"mujoco": "an emulated leg"}
         "Exit status 1 when the bout could not start or stopped early; what it recorded until then is kept.",
     ),
 )
-@configuration()
+@configuration(kind=RUNNABLE)
 @script("Apply the timed changesets of this script (a file, or a name under scripts/).")
-@click.option("--duration", "-d", metavar="T", type=float, help="Simulated seconds to run.  [default: 30]")
+@click.option(
+    "--duration", "-d", metavar="T", type=float, help="Simulated seconds to run.  [default: 30, or as in run.toml]"
+)
 @click.option(
     "--seed",
     metavar="N",
     type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Decides start pose, sensor noise, friction and servo turnaround.",
+    help="Decides start pose, sensor noise, friction and servo turnaround; of a RunConfig, what [random] draws."
+    "  [default: 0, or as in run.toml]",
 )
 @click.option("--out", "-o", metavar="DIR", type=click.Path(path_type=Path), help="Data directory, new or empty.")
 @click.option(
@@ -103,14 +114,24 @@ _LEG = {"mujoco": "an emulated leg"}
     help="Which description of the leg in CONFIG: earlier versions stay, as plant_1.toml of lin_roach.  [default:"
     " plant.toml]",
 )
+@click.option(
+    "--set",
+    "changes",
+    metavar="KEY=NUMBER",
+    type=Pair(),
+    multiple=True,
+    help="Replace a number of run.toml by its dotted key, as dynamics.mass_kg=1.2; repeatable.",
+)
 @limits()
 @gravity_compensation()
 @as_json
+@click.pass_context
 def command(
+    ctx: click.Context,
     config: str,
     script: str | None,
     duration: float | None,
-    seed: int,
+    seed: int | None,
     out: Path | None,
     scratch: Path | None,
     force: bool,
@@ -121,6 +142,7 @@ def command(
     costs: Sequence[tuple[str, str]],
     plant: Sequence[tuple[str, str]],
     plant_file: str | None,
+    changes: Sequence[tuple[str, str]],
     limits: Sequence[tuple[str, str]],
     gravity: float,
     as_json: bool,
@@ -128,8 +150,30 @@ def command(
     """Run one bout of CONFIG and keep everything about it.
 
     CONFIG is a folder with joints.xml, parameters.xml and sensors.xml, or the name of one under configs/. The leg is
-    emulated, time is simulated: the same command gives the same bytes again.
+    emulated, time is simulated: the same command gives the same bytes again. A folder with run.toml is a RunConfig: one
+    episode of what it describes, which has neither script nor bus.
     """
+    from nuc_engine.cli.bout.episode import is_run, run_episode
+
+    if is_run(config):
+        of_legs = [name for name in ctx.params if name not in OF_EPISODES]
+        given = [name for name in of_legs if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
+        if given:
+            options = ", ".join(param.opts[0] for param in ctx.command.params if param.name in given)
+            raise click.UsageError(f"{options}: for legs; {config} is a RunConfig, whose values --set replaces")
+        out = _directory(config, out, scratch, force)
+        return run_episode(
+            config,
+            out,
+            changes,
+            seed=seed,
+            duration_s=duration,
+            labels=_labels(labels, remark),
+            overwrite=force or scratch is not None,
+            as_json=as_json,
+        )
+    if changes:
+        raise click.UsageError("--set replaces values of a run.toml; a leg has --plant, and scripts")
     from nuc_engine.bout.run import DEFAULT_DURATION_S, BoutSpec, run_bout
     from nuc_engine.plants.spec import PLANT_SPEC_FILE
 
@@ -142,7 +186,7 @@ def command(
         out=_directory(config, out, scratch, force),
         script=script,
         duration_s=duration_s,
-        seed=seed,
+        seed=seed or 0,
         bus=bus,
         overwrite=force or scratch is not None,
         costs=_whole("--cost", costs, "nanoseconds"),

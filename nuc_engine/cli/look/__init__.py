@@ -1,5 +1,6 @@
 """Commands that look at documents, bouts and this machine.
 
+afresh      a bout repeated in fresh processes
 compare     bouts side by side
 diagram     how a leg is controlled, and in which states it really was, as SVG
 diff        named differences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ class _Thing:
     kind: str
     model: Model | None = None
     script: HdsoScript | None = None
+    document: Mapping[str, Any] | None = None
 
 
 @click.command(
@@ -54,6 +55,7 @@ class _Thing:
             "nuc diff lin_roach my_leg --changeset scripts/mine.xml",
             "the same, kept as a script that makes my_leg's values",
         ),
+        ("nuc diff flight_circle my_flight", "two RunConfigs, number by number"),
         ("nuc diff data/monday data/tuesday", "why two bouts differ, down to the first record"),
     ),
     output=(
@@ -73,7 +75,7 @@ class _Thing:
 @click.option("--force", is_flag=True, help="Let --changeset replace a FILE that exists.")
 @as_json
 def command(a: str, b: str, changeset: Path | None, force: bool, as_json: bool) -> int:
-    """Compare A with B: two configurations, two scripts, or two bouts, each a path or a name.
+    """Compare A with B: two configurations (of a leg, or RunConfigs), two scripts, or two bouts, each a path or a name.
 
     A bout (data directory) can also be compared with a configuration or a script: then only that part of it is.
     """
@@ -117,13 +119,15 @@ def _compare(one: _Thing, other: _Thing) -> tuple[list[ConfigurationDifference],
         found += difference.compare_plants(one.path / PLANT_SPEC_FILE, other.path / PLANT_SPEC_FILE)
     if one.script is not None and other.script is not None:
         found += difference.compare_scripts(one.script, other.script)
+    elif one.document is not None and other.document is not None and "RunConfig" in (one.kind, other.kind):
+        found += difference.compare_documents(one.document, other.document)
     elif one.kind == other.kind == "bout" and (one.script or other.script):
         with_script = one if one.script is not None else other
         apart.append(f"the script, which only {with_script.path} has")
     if one.kind == other.kind == "bout":
         found += difference.compare_bouts(one.path, other.path)
     elif one.kind != other.kind:
-        both = [name for name in ("model", "script") if getattr(one, name) and getattr(other, name)]
+        both = [name for name in ("model", "script", "document") if getattr(one, name) and getattr(other, name)]
         if not both:
             raise click.UsageError(f"a {one.kind} and a {other.kind} have nothing in common; give two of one kind")
         bout = one if one.kind == "bout" else other
@@ -193,8 +197,15 @@ def difference_lines(difference: ConfigurationDifference) -> list[str]:
 
 
 def _open(text: str) -> _Thing:
+    from nuc_engine.bout.episode import is_episode, read_document
+    from nuc_engine.recording.manifest import read_record
+
     path = _locate(text)
     if path.is_dir():
+        if is_episode(path):
+            if (path / MANIFEST_FILE).exists():
+                return _Thing(path, "bout", document=read_record(path)["spec"].get("resolved"))
+            return _Thing(path, "RunConfig", document=read_document(path))
         is_bout = any((path / name).exists() for name in (MANIFEST_FILE, MOTOR_LOG))
         model = _model(path)
         script = _script(path / SCRIPT_FILE, model) if is_bout and (path / SCRIPT_FILE).exists() else None

@@ -13,6 +13,7 @@ from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import count, note, say, say_json, say_wrapped
 from nuc_engine.cli.terminal.params import NucCommand, as_json
 from nuc_engine.machine.needs import need
+from nuc_engine.recording.files import EPISODE_LOG
 from nuc_engine.recording.formats import ending
 
 if TYPE_CHECKING:
@@ -54,12 +55,17 @@ FORMATS = ("mcap", "parquet", "csv")
 def command(folder: Path, form: str | None, grid: float | None, out: Path | None, as_json: bool) -> int:
     """Write the logs of the bout in DIR in a form that other programs open. DIR is not touched.
 
-    DIR is a data directory of this engine or, for tables, of NeuRoMod. Files that exist are replaced.
+    DIR is a data directory of this engine or, for tables, of NeuRoMod; an episode has one table, with its time in
+    seconds. Files that exist are replaced.
     """
     if form is None:
         raise click.UsageError(f"expected one of {', '.join(f'--{name}' for name in FORMATS)}")
     if out is not None:
         _check_name(out, form)
+    if (folder / EPISODE_LOG).is_file() and (form == "mcap" or grid is not None):
+        raise click.UsageError(
+            f"{folder} is an episode, which is on one time base already: --parquet or --csv, no --grid"
+        )
     if form == "mcap":
         if grid is not None:
             raise click.UsageError("--grid is for tables; an MCAP file keeps every message at its own time")

@@ -93,13 +93,21 @@ def command(
     DIR is a data directory of this engine or of NeuRoMod. The summaries show angles and loads, position and current,
     and the action of every joint with the muscles' activations; path-state plots show the path of the foot, or of a
     joint, with the joints' actions in their colours. Of a span too long for its cycles to be told apart, parts are
-    shown.
+    shown. A flight has one figure, flight: its path beside its reference, errors, attitude, controls.
     """
+    from nuc_engine.bout.episode import is_episode
+
     of_path = {"--projection": projection, "--joint": joints, "--offset": offset_cm is not None}
     idle = [option for option, given in of_path.items() if given]
     if idle and not {"path", "all"} & set(what):
         raise click.UsageError(f"{' and '.join(idle)} is about the path; add --what path")
     need(matplotlib="a figure")
+    if is_episode(folder):
+        if idle or set(what) != {"summary", "path"} or (begin, end, window) != (None, None, None):
+            raise click.UsageError(
+                f"{folder} is an episode, which has one figure; --what and all of its kind are for legs"
+            )
+        return _flight(folder, folder if out is None else out, form, as_json)
     seen = _look(folder, begin, end, window)
     target = folder if out is None else out
     target.mkdir(parents=True, exist_ok=True)
@@ -117,6 +125,18 @@ def command(
     else:
         for picture in pictures:
             say(str(picture))
+    return 0
+
+
+def _flight(folder: Path, target: Path, form: str, as_json: bool) -> int:
+    from nuc_engine.figures.flight import draw_flight
+
+    target.mkdir(parents=True, exist_ok=True)
+    picture = draw_flight(folder, target / f"flight.{form}")
+    if as_json:
+        say_json({"ok": True, "folder": folder, "pictures": [picture]})
+    else:
+        say(str(picture))
     return 0
 
 

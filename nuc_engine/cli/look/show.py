@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from nuc_engine.cli.terminal.output import faint, folded, heading, note_warnings, patch, plain, say, say_json, strong
-from nuc_engine.cli.terminal.params import NucCommand, as_json, configuration, script
+from nuc_engine.cli.terminal.params import RUNNABLE, NucCommand, as_json, configuration, script
 
 
 @click.command(
@@ -13,6 +13,7 @@ from nuc_engine.cli.terminal.params import NucCommand, as_json, configuration, s
     examples=(
         ("nuc show lin_roach | less", "everything about the cockroach leg, to page through"),
         ("nuc show lin_roach --script experiment_a", "and what the script changes, with the values before and after"),
+        ("nuc show flight_random", "a RunConfig: its values, what its seed draws, what its log holds"),
         ("nuc show lin_roach --angles 20,2.3,90,90", "where joints and foot are at these angles"),
         ("nuc show lin_roach --angles Thorax-Coxa1=20,Coxa-Trochanter=90,Femur-Tibia=90", "the same, by name"),
     ),
@@ -21,7 +22,7 @@ from nuc_engine.cli.terminal.params import NucCommand, as_json, configuration, s
         "With --angles or --script only what they ask for; add --all for the model as well.",
     ),
 )
-@configuration()
+@configuration(kind=RUNNABLE)
 @script("Also say what this script does to the model.")
 @click.option(
     "--angles",
@@ -33,8 +34,15 @@ from nuc_engine.cli.terminal.params import NucCommand, as_json, configuration, s
 def command(config: str, script: str | None, angles: str | None, everything: bool, as_json: bool) -> int:
     """Print the model CONFIG: joints, motors, geometry, muscles, states and their rules, senses and parameters.
 
-    Rules are shown by name, by id, and with the values that parameters have at the start.
+    Rules are shown by name, by id, and with the values that parameters have at the start. Of a RunConfig every value is
+    shown by the key that --set and sweeps know it by.
     """
+    from nuc_engine.cli.bout.episode import is_run, show_run
+
+    if is_run(config):
+        if script is not None or angles is not None:
+            raise click.UsageError(f"--script and --angles are for legs; {config} is a RunConfig")
+        return show_run(config, as_json=as_json)
     from nuc_engine.bout.run import prepare_bout
     from nuc_engine.configurations.describe import describe_changes, describe_model
     from nuc_engine.configurations.describe_text import TextStyles, change_lines, model_lines, pose_lines

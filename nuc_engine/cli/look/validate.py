@@ -11,7 +11,14 @@ import click
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import count, note, say, say_json
 from nuc_engine.cli.terminal.params import CONFIGURATION, THING, NucCommand, as_json
-from nuc_engine.machine.locations import NotFound, find_configuration, find_script, list_configurations, list_scripts
+from nuc_engine.machine.locations import (
+    NotFound,
+    find_configuration,
+    find_script,
+    list_configurations,
+    list_runs,
+    list_scripts,
+)
 
 if TYPE_CHECKING:
     from nuc_engine.configurations.validation import Checked
@@ -38,7 +45,7 @@ if TYPE_CHECKING:
 )
 @as_json
 def command(paths: Sequence[str], config: str | None, as_json: bool) -> int:
-    """Check configuration folders, single SCCILS files and plant.toml files; all that is wrong is told in one go.
+    """Check configuration folders, SCCILS files, plant.toml and run.toml files; all that is wrong is told in one go.
 
     PATH is a folder, a file, or the name of a shipped configuration or script. What kind of document a file holds is
     seen from the file itself.
@@ -107,5 +114,5 @@ def _locate(path: str) -> Path:
             return find(path)
         except NotFound:
             continue
-    known = ", ".join([*list_configurations(), *list_scripts()])
+    known = ", ".join([*list_configurations(), *list_runs(), *list_scripts()])
     raise click.UsageError(f"{path!r} is neither a file nor a folder, nor one of the names {known}")

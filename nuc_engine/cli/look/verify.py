@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nuc_engine.cli.look.afresh import repeat_afresh
 from nuc_engine.cli.terminal import wallclock
 from nuc_engine.cli.terminal.errors import BAD, CommandFailed
-from nuc_engine.cli.terminal.output import count, is_terminal, say, say_json, wrapped
+from nuc_engine.cli.terminal.output import count, is_terminal, say, say_json, say_wrapped, wrapped
 from nuc_engine.cli.terminal.params import NucCommand, as_json
 from nuc_engine.cli.terminal.progress import ManyProgress, ProgressLine
 from nuc_engine.machine.needs import need
@@ -29,6 +30,10 @@ _QUIET_S = 2.0
     examples=(
         ("nuc verify data/experiment_a", "is this bout what it was, and did the engine compute it right"),
         ("nuc verify data/experiment_a --json", "the same as one JSON object, with up to 100 differences of each file"),
+        (
+            "nuc verify data/helix --again",
+            "a flight, or a leg: by its equations, and four times again in fresh processes",
+        ),
         (
             "nuc verify verdicts.zip --repeat 3",
             "a bundle of verdicts: sums, and three repetitions of each row",
@@ -49,18 +54,26 @@ _QUIET_S = 2.0
     show_default=True,
     help="Of a bundle: so many repetitions of each row are run again.",
 )
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Also repeat it in fresh processes: other hash seed, folder, threads and load; and with seed + 1.",
+)
 @as_json
-def command(folder: Path, repeat: int, as_json: bool) -> int:
+def command(folder: Path, repeat: int, again: bool, as_json: bool) -> int:
     """Hold the bout of DIR against the equations, record by record.
 
     First the sums in the manifest: a file that was changed is named. Then all that follows from the documents, the
     script and the raw replies in the input record is computed anew, by code that shares none with the engine: sensors,
     states, activations, forces, commands, ages, edits, the order and the instants of it all. Where a log says
-    otherwise, file, record, column, the computed and the found value are named.
+    otherwise, file, record, column, the computed and the found value are named. Of an episode of a RunConfig: its
+    document, what its seed drew, every number of its log, and how it ended.
 
     A bundle of verdicts (`nuc experiment bundle`) is held against its sums, and repetitions of it are run again.
     """
     if folder.is_file():
+        if again:
+            raise click.UsageError("--again is for a data directory; of a bundle --repeat runs rows again")
         return _verify_bundle(folder, repeat, as_json)
     from nuc_engine.verify import verify_bout
 
@@ -72,10 +85,12 @@ def command(folder: Path, repeat: int, as_json: bool) -> int:
                 bar(now_s, end_s)
 
         verdict = verify_bout(folder, progress)
+    repeated = repeat_afresh(folder) if again else []
+    good = verdict.good and all(each.good for each in repeated)
     if as_json:
         say_json(
             {
-                "ok": verdict.good,
+                "ok": good,
                 "folder": folder,
                 "changed_files": verdict.changed_files,
                 "compared": verdict.records,
@@ -84,12 +99,15 @@ def command(folder: Path, repeat: int, as_json: bool) -> int:
                 "different": verdict.counts,
                 "differences": verdict.differences,
                 "not_computed": verdict.unchecked,
+                **({"again": repeated} if again else {}),
             }
         )
     else:
         for line in _lines(folder, verdict):
             say(line)
-    return 0 if verdict.good else BAD
+        for each in repeated:
+            say_wrapped(f"again, {each.name}: {each.told}{'' if each.good else ', which is wrong'}", "    ")
+    return 0 if good else BAD
 
 
 def _verify_bundle(path: Path, repeat: int, as_json: bool) -> int:

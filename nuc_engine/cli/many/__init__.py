@@ -1,5 +1,6 @@
 """Commands that run many bouts.
 
+dataset       the logs of many episodes as one file, with a card
 experiment    the experiments of chapter 7, run, judged, drawn
 minimise      what a changeset needs, and which changesets commute
 sweep         many bouts over parameters, seeds and plants, one row each

@@ -11,7 +11,7 @@ import click
 
 from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import count, note, say, say_json
-from nuc_engine.cli.terminal.params import CONFIGURATION, NucCommand, OutFile, Pair, as_json, script
+from nuc_engine.cli.terminal.params import RUNNABLE, NucCommand, OutFile, Pair, as_json, script
 from nuc_engine.cli.terminal.progress import ManyProgress
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import TABLES, ending
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
             "nuc sweep lin_roach -s experiment_a -d 60 --latin 50 -v FT_ext_FTang@20=120:140 -o a.parquet",
             "50 points of a Latin hypercube, over a value of the script's changeset at 20 s",
         ),
+        (
+            "nuc sweep flight_random -v dynamics.mass_kg=0.8:1.2:5 --seeds 0:99 -o mass.parquet",
+            "500 flights of a RunConfig: how far each was from its reference",
+        ),
         ("nuc sweep turn.toml --out turn.parquet", "a sweep that stands in a file (docs/bulk.md)"),
     ),
     output=(
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
         "Exit status 1 when it could not be run; bouts that stopped early or were refused are rows like the others.",
     ),
 )
-@click.argument("config", metavar="CONFIG|FILE.toml", type=CONFIGURATION)
+@click.argument("config", metavar="CONFIG|FILE.toml", type=RUNNABLE)
 @script("Apply the timed changesets of this script (a file, or a name under scripts/).")
 @click.option("--duration", "-d", metavar="T", type=float, help="Simulated seconds per bout.  [default: 30]")
 @click.option(
@@ -53,7 +57,8 @@ if TYPE_CHECKING:
     type=Pair(),
     multiple=True,
     help="FROM:TO:N, FROM:TO (not for a grid), either with :log, or A,B,C. NAME is a parameter or rule (NAME@T: where"
-    " the script writes it at T seconds), plant.KEY for a number of plant.toml, or seed; repeatable.",
+    " the script writes it at T seconds), plant.KEY for a number of plant.toml, a dotted key of run.toml, or seed;"
+    " repeatable.",
 )
 @click.option("--grid", is_flag=True, help="Every combination of the values (default).")
 @click.option("--random", "random_points", metavar="N", type=click.IntRange(1), help="N points drawn at random.")
@@ -110,9 +115,20 @@ def command(
         raise click.UsageError("--jobs and --dask exclude each other: a cluster knows how many workers it has")
     if sum((grid, random_points is not None, latin_points is not None)) > 1:
         raise click.UsageError("--grid, --random and --latin exclude each other")
+    from nuc_engine.cli.bout.episode import is_run
+
+    episodes = not config.endswith(".toml") and is_run(config)
     # On a cluster the workers have the leg.
-    uses = {"mujoco": "an emulated leg"} if cluster is None else {"distributed": "a cluster"}
+    leg = {} if episodes else {"mujoco": "an emulated leg"}
+    uses = leg if cluster is None else {"distributed": "a cluster"}
     need(**uses, **{"pyarrow": "a Parquet file"} if ending(out, TABLES) == "parquet" else {})
+    if episodes:
+        if script is not None or windows or settle is not None or keep is not None:
+            raise click.UsageError(f"--script, --window, --settle and --keep are for legs; {config} is a RunConfig")
+        request = _sampled(
+            _given(config, None, duration, vary, seeds, (), None), grid, random_points, latin_points, draw
+        )
+        return _sweep_episodes(request, duration, out, jobs=jobs, cluster=cluster, force=force, as_json=as_json)
     try:
         request = _given(config, script, duration, vary, seeds, windows, settle)
         request = _sampled(request, grid, random_points, latin_points, draw)
@@ -121,6 +137,33 @@ def command(
             note(f"warning: {remark}")
         with ManyProgress(out.name) as progress:
             result = run_sweep(plan, out, jobs=jobs, cluster=cluster, keep=keep, force=force, done=progress)
+    except (BulkRefused, ItemFailed) as refused:
+        raise CommandFailed(*(f"nuc sweep: {line}" for line in str(refused).splitlines())) from refused
+    except KeyboardInterrupt:
+        note("nuc sweep: stopped; the same command goes on from here")
+        raise
+    _report(result, progress.wall_s, as_json=as_json)
+    return 0
+
+
+def _sweep_episodes(
+    request: SweepRequest,
+    duration_s: float | None,
+    out: Path,
+    *,
+    jobs: int | None,
+    cluster: str | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    from nuc_engine.batch.episodes import make_episodes, sweep_episodes
+    from nuc_engine.batch.errors import BulkRefused
+    from nuc_engine.batch.pool import ItemFailed
+
+    try:
+        plan = make_episodes([request.config], request.axes, request.sampling, request.seeds, duration_s)
+        with ManyProgress(out.name, "episodes") as progress:
+            result = sweep_episodes(plan, out, jobs=jobs, cluster=cluster, force=force, done=progress)
     except (BulkRefused, ItemFailed) as refused:
         raise CommandFailed(*(f"nuc sweep: {line}" for line in str(refused).splitlines())) from refused
     except KeyboardInterrupt:

@@ -17,6 +17,7 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
     ("drivers.errors", "BusUrlError", USAGE),
     ("drivers.errors", "BusError", BAD),
     ("nuc_engine.bout.run", "BoutRefused", BAD),
+    ("nuc_engine.episode.document", "RunConfigError", BAD),
     ("nuc_engine.model.plan", "PlanError", BAD),
     ("nuc_engine.plants", "PlantSpecError", BAD),
     ("nuc_engine.analysis.errors", "AnalysisError", BAD),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from nuc_engine.machine.locations import list_configurations, list_scripts
+from nuc_engine.machine.locations import list_configurations, list_runs, list_scripts
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _WHOLE = 10_000
@@ -100,10 +100,15 @@ class Pair(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 
 
 def _models_and_scripts() -> list[str]:
-    return sorted({*list_configurations(), *list_scripts()})
+    return sorted({*list_configurations(), *list_runs(), *list_scripts()})
+
+
+def _models_and_runs() -> list[str]:
+    return sorted({*list_configurations(), *list_runs()})
 
 
 CONFIGURATION = _Named("CONFIG", list_configurations)
+RUNNABLE = _Named("CONFIG", _models_and_runs)
 SCRIPT = _Named("SCRIPT", list_scripts)
 THING = _Named("THING", _models_and_scripts)
 
@@ -145,10 +150,10 @@ class OutFolder(click.Path):
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
-def configuration(default: str | None = None) -> Callable[[_F], _F]:
+def configuration(default: str | None = None, kind: _Named = CONFIGURATION) -> Callable[[_F], _F]:
     """Return the argument CONFIG: a folder, or the name of a configuration; needed where there is no default."""
     if default is None:
-        return click.argument("config", metavar="CONFIG", type=CONFIGURATION)
+        return click.argument("config", metavar="CONFIG", type=kind)
     return click.argument("config", metavar="[CONFIG]", type=CONFIGURATION, required=False, default=default)
 
 
