@@ -1,8 +1,8 @@
 """The figures of a paper, from the tidy table alone: `python -m benchmarks.paper TABLE.csv|.parquet [FOLDER]`.
 
 Vector PDF at the width of a page's text, into `build/paper`. Two things are not in the table: the counts of earlier
-plants, whose repetitions were not kept (`catalogue/plants.toml`), and the data of the bouts of `BEHAVIOURS`, which are run
-again with a seed the table names. `make paper` writes the table first.
+plants, whose repetitions were not kept (`catalogue/plants.toml`), and the data of the bout of `BEHAVIOURS`, which is
+run again with a seed the table names. `make paper` writes the table first.
 """
 
 from __future__ import annotations
