@@ -37,6 +37,15 @@ BEHAVIOURS = ("A", "A")
 """Experiment and row whose first repetition as seen, without kicks, is drawn."""
 LEAST_GAIN_S = 0.05
 """What promotes, as the criterion of dropout and magnet has it."""
+NUMBERS: Mapping[str, tuple[str, str, float | None]] = {
+    "periods": (r"step period \(s\)$", "step period (s)", None),
+    "unloading": (r"sooner by \(s\)$", "action sooner by (s)", LEAST_GAIN_S),
+    "pauses": (r"^(longest time|walking dies|ITF begins)", "time (s)", None),
+    "steps": (r"^(FTi flexion after|lift-off after|stance \(|swing \(|ThC retraction in)", "time (s)", None),
+    "muscles": (r"(spread of|noise level of it)", "differences of successive ThC minima (deg)", None),
+    "ratios": (r"^spread ratio$", "ratio of spreads, linear to piecewise constant", 1.0),
+}
+"""Figure -> which numbers it shows, what their axis is called, and a bound to draw."""
 
 Key = tuple[str, str]
 
@@ -284,12 +293,7 @@ def main() -> int:
         figures = {
             "shares": draw_shares(rows),
             "kicks": draw_kicks(rows),
-            "periods": draw_numbers(rows, r"step period \(s\)$", "step period (s)"),
-            "unloading": draw_numbers(rows, r"sooner by \(s\)$", "action sooner by (s)", LEAST_GAIN_S),
-            "pauses": draw_numbers(rows, r"^(longest time|walking dies|ITF begins)", "time (s)"),
-            "muscles": draw_numbers(
-                rows, r"(spread of|noise level of it)", "differences of successive ThC minima (deg)"
-            ),
+            **{name: draw_numbers(rows, *shown) for name, shown in NUMBERS.items()},
             "speed": draw_speed(rows),
             "behaviours": draw_behaviours(rows),
         }
