@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= data/experiment_a
 
-.PHONY: run ui test test-fast test-realtime coverage check lint types imports experiments bench bench-daemon nightly clean help
+.PHONY: run ui test test-fast test-realtime coverage check lint types imports experiments paper bench bench-daemon nightly clean help
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
 	@echo "make experiments  every experiment of the dissertation, 20 repetitions each, with evidence and figures (18 min on two cores), into docs/experiments/"
+	@echo "make paper   the figures of a paper as vector PDF, and the table they are drawn from, into build/paper (15 s)"
 	@echo "make ui      the workbench in the browser, beside a daemon with an emulated cockroach leg"
 	@echo "make test    all tests: test-fast on the virtual clock, then test-realtime, which kills real processes"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
@@ -50,6 +51,11 @@ ui: $(VENV)/.lab
 
 experiments: $(VENV)/.lab
 	$(BIN)/nuc experiment all --pages docs/experiments
+
+paper: $(VENV)/.lab
+	mkdir -p build/paper
+	$(BIN)/nuc experiment table --pages docs/experiments --to build/paper/verdicts.csv
+	$(BIN)/python -m benchmarks.paper build/paper/verdicts.csv build/paper
 
 test: test-fast test-realtime
 

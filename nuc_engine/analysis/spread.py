@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -115,15 +115,30 @@ def spread_ratio(
     """
     if min(len(first), len(second)) < 2:
         raise ValueError(f"samples of {len(first)} and {len(second)} values, expected at least 2 in each")
+
+    def ratio(one: FloatArray, other: FloatArray) -> float:
+        return _ratio(spread(one, measure), spread(other, measure))
+
+    low, high = interval(first, second, ratio, seed=seed, resamples=resamples, level=level)
+    return SpreadRatio(ratio(first, second), low, high, level, measure)
+
+
+def interval(
+    first: FloatArray,
+    second: FloatArray,
+    statistic: Callable[[FloatArray, FloatArray], float],
+    *,
+    seed: int = 0,
+    resamples: int = 1000,
+    level: float = 0.95,
+) -> tuple[float, float]:
+    """Return the ends of a statistic's percentile bootstrap interval, samples drawn as in `spread_ratio`."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    ratios = [
-        _ratio(spread(_resample(first, rng), measure), spread(_resample(second, rng), measure))
-        for _ in range(resamples)
-    ]
+    values = [statistic(_resample(first, rng), _resample(second, rng)) for _ in range(resamples)]
     tail = (1 - level) / 2
     # The order statistics themselves: a ratio to a resample without any spread is infinite.
-    low, high = np.quantile(np.array(ratios), [tail, 1 - tail], method="inverted_cdf").tolist()
-    return SpreadRatio(_ratio(spread(first, measure), spread(second, measure)), low, high, level, measure)
+    low, high = np.quantile(np.array(values), [tail, 1 - tail], method="inverted_cdf").tolist()
+    return low, high
 
 
 def _ratio(first: float, second: float) -> float:
@@ -279,6 +294,18 @@ def compare(
         rank_sum_p=rank_sum_p(first, second),
         ks_p=ks_p(first, second),
     )
+
+
+def dip_p(values: FloatArray, grid: float, *, seed: int = 0) -> float:
+    """Return p of Hartigan's dip test: can values that were counted in steps of `grid` come from one mode?
+
+    Values that lie on a grid have a mode on each of its points. So each gets an even random part of the grid's width.
+    Raises AnalysisError when diptest is not installed.
+    """
+    need(diptest="a test for more than one mode")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    dithered = values + grid * rng.uniform(-0.5, 0.5, len(values))
+    return float(importlib.import_module("diptest").diptest(dithered)[1])
 
 
 def _stats() -> Any:

@@ -28,6 +28,7 @@ LIBRARIES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "pyarrow": ("PyArrow", "lab", "pyarrow"),
         "mcap": ("MCAP", "mcap", "mcap"),
         "scipy": ("SciPy", "lab", "scipy"),
+        "diptest": ("diptest", "lab", "diptest"),
         "distributed": ("Dask", "dask", "distributed"),
         "starlette": ("Starlette", "ui", "starlette"),
         "uvicorn": ("uvicorn", "ui", "uvicorn"),

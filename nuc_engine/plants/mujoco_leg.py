@@ -88,7 +88,7 @@ class MujocoLeg:
         self._stage = MovingGround(float(self._model.geom_pos[self._ground, 2]) + below_m, below_m)
         self._stage_changes = _NEVER
         self._contact_force, self._velocity = np.zeros(6), np.zeros(6)
-        self._pressed_n, self._presses = 0.0, 0
+        self._pressed_n, self._presses, self._ground_n = 0.0, 0, 0.0
         self._set_up_servos(plan, spec)
         self._set_start_pose(plan, spec, self._variation)
 
@@ -102,6 +102,7 @@ class MujocoLeg:
         self._level = [-1] * len(plan.motors)
         self._own = [_FREE] * len(plan.motors)
         self._supply = spec.servo.current_model == "supply"
+        self._foot_a_n = spec.servo.foot_ticks_n * spec.servo.current_tick_a
         self._noise = cycle(noise_of(self._variation, spec))
         for index in range(len(plan.motors)):
             self.release(index)
@@ -157,6 +158,8 @@ class MujocoLeg:
         """Return (shaft angle in degrees, motor current in A) as the servo's own, noisy sensors see them."""
         joint, scale, offset, per_torque, per_speed, stall_a, tick, seen_a = self._readout[servo]
         angle_noise, current_noise = next(self._noise)
+        if self._foot_a_n:
+            return self._qpos[joint] * scale + offset + angle_noise * tick, self._ground_n * self._foot_a_n
         duty = self._force[servo] * per_torque
         current = stall_a * (duty - self._qvel[joint] * per_speed)
         if self._supply:
@@ -265,9 +268,11 @@ class MujocoLeg:
     def _feel(self) -> None:
         """Note how hard the ground presses now: a stiff foot bounces faster than its force is recorded."""
         self._presses += 1
+        self._ground_n = 0.0
         if self._data.ncon:
             mujoco.mj_contactForce(self._model, self._data, 0, self._contact_force)
-            self._pressed_n += float(self._contact_force[0])
+            self._ground_n = float(self._contact_force[0])
+            self._pressed_n += self._ground_n
 
     def _check(self) -> None:
         """Raise PlantFault when MuJoCo has warned of anything, or a joint's state is no number."""

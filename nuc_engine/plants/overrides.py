@@ -9,6 +9,8 @@ from typing import Any, cast
 from sccils_schemas.names import did_you_mean
 
 _Path = tuple[str | int, ...]
+MAY_BE_ADDED = ("servo.foot_ticks_n",)
+"""Numbers that a plant.toml may leave out, and that can be given for a bout though."""
 
 
 def override(data: Mapping[str, Any], overrides: Mapping[str, float], source: str) -> tuple[dict[str, Any], list[str]]:
@@ -19,6 +21,11 @@ def override(data: Mapping[str, Any], overrides: Mapping[str, float], source: st
     """
     changed = copy.deepcopy(dict(data))
     places = dict(_numbers(changed, ()))
+    for key in MAY_BE_ADDED:
+        table, _, name = key.partition(".")
+        if key in overrides and isinstance(changed.get(table), dict):
+            changed[table].setdefault(name, 0.0)
+            places[key] = (table, name)
     problems: list[str] = []
     for key, value in overrides.items():
         if key not in places:

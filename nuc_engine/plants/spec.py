@@ -68,7 +68,9 @@ class ServoSpec:
 
     The loop's duty is the position error divided by `saturation_ticks`, limited to the torque cap of the level in
     force (`torque_cap_by_level`, fractions of the stall torque). `damping_scale` multiplies the back-EMF damping
-    stall torque / no-load speed. The meter shows nothing for the first `dead_ticks` ticks of current.
+    stall torque / no-load speed. The meter shows nothing for the first `dead_ticks` ticks of current. With
+    `foot_ticks_n` above 0 every meter shows that many ticks for each newton with which the ground presses the foot, and
+    nothing of its motor: what a sensor in the foot would tell, without noise.
     """
 
     tick_deg: float
@@ -80,6 +82,7 @@ class ServoSpec:
     current_model: CurrentModel
     current_tick_a: float
     dead_ticks: float
+    foot_ticks_n: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +274,7 @@ def _servo(table: _Table) -> ServoSpec:
         current_model=cast(CurrentModel, table.word("current_model", ("back_emf", "supply"))),
         current_tick_a=table.number("current_tick_a", 1e-6, 10.0),
         dead_ticks=table.number("dead_ticks", 0.0, 255.0),
+        foot_ticks_n=table.number("foot_ticks_n", 0.0, 1000.0, default=0.0),
     )
     table.close()
     return spec

@@ -55,7 +55,8 @@ def in_the_end(name: str) -> dict[int, str]:
 def test_all_of_chapter_7_is_there() -> None:
     names = "A B D1 D2 Fa Fb Ga Gb Gc Ea Eb Ec speed restricted disconnect"
     others = ["muscles-sideways", "muscles-forward", "dropout", "magnet"]
-    assert [each.name for each in EXPERIMENTS] == [*names.split(), *others]
+    claims = ["stick-step", "stick-drift", "stick-speed", "stance-drive", "ten-minutes", "foot-force"]
+    assert [each.name for each in EXPERIMENTS] == [*names.split(), *others, *claims]
 
 
 @pytest.mark.parametrize(("experiment", "row"), ROWS)

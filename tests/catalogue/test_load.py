@@ -99,7 +99,10 @@ def judged(name: str) -> tuple[TableRow, RowVerdict, Verdict]:
     return row, seen, verdict
 
 
-@pytest.mark.parametrize("name", [f"{each.name} {row.name}" for each in EXPERIMENTS for row in each.rows])
+JUDGED = [each for each in EXPERIMENTS if (PAGES / each.name).is_dir()]
+
+
+@pytest.mark.parametrize("name", [f"{each.name} {row.name}" for each in JUDGED for row in each.rows])
 def test_texts_are_filled_from_the_committed_verdicts(name: str) -> None:
     row, seen, verdict = judged(name)
     for source in (row.remark, row.explanation):

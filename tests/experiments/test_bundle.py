@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,8 @@ def test_a_table_has_a_line_for_each_number_and_none_of_the_repetitions_is_missi
     control = {1: tiny.trial(1, "otherwise", numbers={"a": 0.0})}
     sources = Sources("abc", False, {}, {"configs/x/plant.toml": "12" * 32, "configs/x/joints.xml": "0"})
     verdict = judge_rows(tiny.experiment(row), [Collected(row, trials, control)], 2, 1, sources)
-    assert write_tidy(tmp_path / "t.csv", [verdict]) == 3
+    experiment = tiny.experiment(replace(row, robot=(2, 3)))
+    assert write_tidy(tmp_path / "t.csv", [verdict], [experiment]) == 3
     with (tmp_path / "t.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
     assert list(lines[0]) == list(COLUMNS)
@@ -169,3 +171,4 @@ def test_a_table_has_a_line_for_each_number_and_none_of_the_repetitions_is_missi
     ]
     assert {each["plant"] for each in lines} == {"x/plant.toml@121212121212"}
     assert [each["control"] for each in lines][-1] != lines[0]["control"]
+    assert {(each["robot"], each["robot_of"], each["robot_kicked"]) for each in lines} == {("2", "3", "")}

@@ -13,7 +13,7 @@ from nuc_engine.experiments.verdict import ENOUGH, in_need_of_reasons, other_run
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/experiments"
 NAMES = [experiment.name for experiment in EXPERIMENTS if (PAGES / experiment.name).is_dir()]
-MOST_BYTES, MOST_BYTES_IN_ALL = 200_000, 5_000_000
+MOST_BYTES, MOST_BYTES_IN_ALL = 200_000, 7_000_000
 
 
 def links(path: Path) -> list[Path]:
@@ -90,7 +90,7 @@ def test_the_page_about_other_seeds_is_what_pages_say_of_them():
         (PAGES.parent / "replication.md").read_text(),
         re.M,
     )
-    rows = [(experiment.name, row) for experiment in EXPERIMENTS for row in experiment.rows]
+    rows = [(experiment.name, row) for experiment in EXPERIMENTS for row in experiment.rows if row.again]
     for (name, row), (told_of, single, count, of, per_cent, word) in zip(rows, lines, strict=True):
         assert told_of == (name if name == row.name else f"{name} {row.name}")
         told = [tuple(map(int, pair)) for pair in re.findall(r"(\d+) of (\d+)", single)]

@@ -448,3 +448,15 @@ def test_the_grounds_force_is_recorded_as_its_mean_over_the_looks_since_the_last
     single = [b for a, b in zip(rare, dense, strict=False) if a == 0.0 and b > 0.0]
     assert single, "a single look misses touches that the mean has"
     assert dense[-20:] == pytest.approx(rare[-20:], rel=0.3), "and where the foot stands both say the same"
+
+
+def test_a_meter_of_the_foots_force_shows_what_the_ground_gives_and_nothing_in_the_air() -> None:
+    plant = leg(STICK, servo={"foot_ticks_n": 10.0})
+    plant.advance(3 * S)
+    shown_n = [plant.sample(servo)[1] / TICK_A / 10.0 for servo in range(len(STICK.motors))]
+    recorded_n = plant.take_records()[-1][4]
+    assert recorded_n > 0.1
+    assert shown_n == pytest.approx([recorded_n] * len(shown_n), rel=0.1)
+    plant.schedule(Ground(3 * S + MS, present=False))
+    plant.advance(3 * S + 20 * MS)
+    assert plant.sample(0)[1] == 0.0

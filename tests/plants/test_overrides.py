@@ -76,3 +76,10 @@ def test_everything_wrong_is_said_at_once() -> None:
 def test_a_loopback_plant_has_no_numbers() -> None:
     with pytest.raises(PlantSpecError, match="expected no numbers"):
         open_plant(ROACH, None, "loopback", 0, {"world.friction": 0.1})
+
+
+def test_what_a_description_may_leave_out_can_be_given_though() -> None:
+    assert load_spec(FILE).servo.foot_ticks_n == 0.0
+    assert load_spec(FILE, {"servo.foot_ticks_n": 10}).servo.foot_ticks_n == 10.0
+    _, problems = override({"world": {}}, {"servo.foot_ticks_n": 10}, "x.toml")
+    assert len(problems) == 1

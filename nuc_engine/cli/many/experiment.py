@@ -174,7 +174,7 @@ def _gather(names: Sequence[str], pages: Path | None, to: Path | None, as_json: 
     else:
         path = to or Path("verdicts.csv")
         verdicts = [found for each in EXPERIMENTS if (found := read_verdict(folder / each.name)) is not None]
-        number, what = write_tidy(path, verdicts), "repetitions"
+        number, what = write_tidy(path, verdicts, EXPERIMENTS), "repetitions"
     if as_json:
         say_json({"ok": True, "file": path, what: number})
     else:

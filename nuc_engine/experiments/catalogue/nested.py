@@ -33,6 +33,8 @@ from nuc_engine.experiments.catalogue.gradual import (
 from nuc_engine.experiments.catalogue.joints import AnotherPattern, JointPhase, KicksAfter
 from nuc_engine.experiments.catalogue.muscles import LiftOff, Steadier
 from nuc_engine.experiments.catalogue.speed import Faster
+from nuc_engine.experiments.catalogue.spreads import Narrower, SameMedian, ThinnerTails, TwoModes
+from nuc_engine.experiments.catalogue.stick import Drifts, LiftOffLags, OnsetsApart, StepPath
 from nuc_engine.experiments.catalogue.unloading import Promoted
 from nuc_engine.experiments.protocol import CriterionResult, Observations
 
@@ -54,6 +56,15 @@ class AsSeenShare(Nested, kw_only=True, tag="share"):
         """Return that."""
         finding = self.judged(seen)
         return Found(numbers={self.name: float(finding.ok) if finding.enough else math.nan})
+
+
+class NotSo(Nested, kw_only=True, tag="not"):
+    """Whether it is otherwise: what must not be seen."""
+
+    def look(self, seen: Observations) -> Found:
+        """Return a reason where it is as seen, and in how many ways it is not."""
+        reasons = self.judged(seen).reasons
+        return Found(() if reasons else (f"{self.name}: so, expected otherwise",), {self.name: float(len(reasons))})
 
 
 class ReasonCount(Nested, kw_only=True, tag="count"):
@@ -114,7 +125,16 @@ AnyAsk = (
     | LiftOff
     | Promoted
     | Felt
+    | Narrower
+    | SameMedian
+    | TwoModes
+    | ThinnerTails
+    | OnsetsApart
+    | LiftOffLags
+    | StepPath
+    | Drifts
     | AsSeenShare
+    | NotSo
     | ReasonCount
     | MomentOfStep
 )

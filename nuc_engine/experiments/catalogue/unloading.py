@@ -38,7 +38,7 @@ LEAST_EVENTS = 4
 """With 2 chance could let a control come out as predicted."""
 LEAST_STANCES = 3
 BEFORE_S = 2.0
-"""Before a disturbance the foot has to have left the ground twice in this time."""
+"""Before a disturbance the foot has to have left the ground twice in this time, unless an ask says another."""
 EVALUATED = "time between evaluations of the rules (s)"
 """The number of a repetition that says how finely an action can be timed."""
 
@@ -85,13 +85,14 @@ class Schedule(Question, kw_only=True):
 
     That part is about a step: kicks set the phase of stepping anew, and after a fixed time the leg would be met in the
     same phase again and again. From `calm_after_s` after a disturbance to the next one, stances count as undisturbed.
-    `actions` are those that are predicted.
+    `actions` are those that are predicted. The foot has to have left the ground twice in the `before_s` before each.
     """
 
     count: int
     interval_s: float
     calm_after_s: float
     actions: tuple[Predicted, ...]
+    before_s: float = BEFORE_S
 
     @property
     def times_s(self) -> tuple[float, ...]:
@@ -111,7 +112,7 @@ class Schedule(Question, kw_only=True):
         return tuple(
             (time, stance)
             for time, stance in met
-            if stance is not None and len(lift_offs(seen.steps, time - BEFORE_S, time)) >= 2
+            if stance is not None and len(lift_offs(seen.steps, time - self.before_s, time)) >= 2
         )
 
     def gains(self, seen: Observation, predicted: Predicted) -> dict[float, float]:
