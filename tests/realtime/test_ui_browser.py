@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import threading
 import time  # noqa: TID251  real processes live on the real clock
+from contextlib import suppress
 from itertools import groupby, pairwise
 
 import pytest
+
+pytest.importorskip("websockets", reason="the extra ui is not installed")
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import serve as serve_lies
 
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.client import Client
@@ -278,6 +286,43 @@ def test_a_server_that_was_killed_leaves_no_stop_and_nothing_live(bench, ui, tab
     watched.until("() => /NOT LIVE since \\d/.test(document.getElementById('notlive').textContent)")
     watched.page.locator("#torque-off").click()
     watched.until("() => /cut the supply/.test(document.getElementById('stop-answer').textContent)")
+
+
+def test_who_takes_the_port_of_a_server_that_died_is_told_nothing_and_believed_nothing(bench, ui, tab):
+    """Any user of this machine may listen there: with a page that says ready, and off, and live."""
+    watched = tab(ui)
+    live(watched)
+    watched.until(READY)
+    port = int(ui.origin.rpartition(":")[2])
+    os.kill(ui.pid, signal.SIGKILL)
+    heard: list[str | bytes] = []
+
+    def lie(link):
+        with suppress(ConnectionClosed):
+            heard.append(link.recv())
+            for told in ({"topic": "welcome", "daemon": "ipc:///x/command"}, {"ready_ms": 1.0, "path": "socket"}):
+                link.send(json.dumps({**told, "proof": "00" * 32}))
+            for message in link:
+                heard.append(message)
+                link.send(json.dumps({"off": {"torque": False, "confirmed_ns": {"a": 1}, "unconfirmed": []}}))
+
+    wait_for(lambda: ui.process.poll() is not None, "the end of the page's server")
+    stranger = serve_lies(lie, "127.0.0.1", port, compression=None)
+    thread = threading.Thread(target=stranger.serve_forever)
+    thread.start()
+    try:
+        wait_for(lambda: len(heard) > 3, "the page at the stranger's")
+        watched.until(f"() => {STALE} && {NOT_AVAILABLE}")
+        watched.until("() => /not the server that opened it/.test(document.getElementById('notlive').textContent)")
+        watched.page.locator("#torque-off").click()
+        watched.until("() => /cut the supply/.test(document.getElementById('stop-answer').textContent)")
+        assert {tuple(json.loads(text)) for text in heard} == {("hello", "nonce")}
+        secret = watched.page.evaluate("sessionStorage.getItem('nuc-session')")
+        assert secret
+        assert secret not in str(heard)
+    finally:
+        stranger.shutdown()
+        thread.join()
 
 
 def test_a_daemon_that_was_killed_is_not_live_within_a_second_and_back_when_another_is_there(serve, tab, tmp_path):

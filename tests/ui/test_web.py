@@ -24,6 +24,7 @@ from nuc_engine.messages.typescript import declarations
 from nuc_engine.model.comparisons import terms
 from nuc_engine.model.kinematics import joint_origins
 from nuc_engine.model.planning import build_plan
+from nuc_engine.ui.access import PageAccess
 from nuc_engine.ui.server import WEB
 from sccils_schemas.model import Model, load_model
 from tests.ui.node import needs_node, run
@@ -348,7 +349,7 @@ told([steps.within("t", 0, 10), steps.within("t", 6, 7), steps.within("t", 0, 4)
 LIVE = """
 globalThis.location = { host: "x" };
 globalThis.WebSocket = class { static OPEN = 1; readyState = 1; send() {} };
-globalThis.setInterval = () => 0;
+globalThis.setInterval = globalThis.setTimeout = () => 0;
 const { Live } = await import("{web}/live.js");
 const live = new Live("s");
 """
@@ -450,8 +451,10 @@ globalThis.location = { host: "x" };
 globalThis.WebSocket = class { static OPEN = 1; readyState = 1; send() {} };
 const { StopLine } = await import("{web}/stop.js");
 const timers = [], seen = [];
-globalThis.setTimeout = (work, ms) => timers.push([ms, work]);
+globalThis.setTimeout = () => 0;
 const line = new StopLine("s");
+globalThis.setTimeout = (work, ms) => timers.push([ms, work]);
+line.socket = new WebSocket();
 let answer;
 const other = () => new Promise((resolve) => { answer = resolve; });
 line.off("why", other, (text, kind) => seen.push([kind, text.split(":")[0]]));
@@ -489,6 +492,91 @@ told([lines.map(({ first, last, count }) => [first.seq, last.seq, count]), label
     lines, labels = run(code)
     assert lines == [[1, 2, 2], [3, 3, 1], [4, 4, 1], [5, 5, 1]]
     assert labels == {"a": "1", "b": "c d", "e": "f=g", "h": ""}
+
+
+# --- a server that was put in place of the page's own ---
+
+
+@needs_node
+def test_a_server_proves_that_it_knows_the_session_to_the_page():
+    access = PageAccess(1, lambda: 0.0)
+    secret = access.exchange(access.new_token())
+    code = """
+import { Proof } from "{web}/prove.js";
+const [secret, nonces] = given;
+const asked = [];
+for (const nonce of nonces) {
+  const proof = new Proof(secret);
+  proof.nonce = Uint8Array.from(nonce);
+  asked.push(JSON.parse(await proof.question()));
+}
+const proof = new Proof(secret);
+proof.nonce = Uint8Array.from(nonces[0]);
+const answers = given[2] ?? [];
+told([asked, await Promise.all(answers.map((answer) => proof.isGood(answer)))]);
+"""
+    nonces = [list(range(32)), [7] * 32]
+    asked, _ = run(code, secret, nonces)
+    proofs = [access.proof(each["hello"], each["nonce"]) for each in asked]
+    assert secret not in json.dumps(asked)
+    answers = [json.dumps({"proof": proof}) for proof in (*proofs, None, "", "00")]
+    answers += ["", "x", "[]", "null", json.dumps({"session": proofs[0]})]
+    assert run(code, secret, nonces, answers)[1] == [True, *[False] * 9]
+    numbers = 'import { Proof } from "{web}/prove.js"; told([1, 2].map(() => Array.from(new Proof("s").nonce)));'
+    first, second = run(numbers)
+    assert first != second, "an answer that was heard once is no good twice"
+
+
+SOCKET = """
+import { provenSocket } from "{web}/prove.js";
+globalThis.location = { host: "x" };
+const sockets = [], heard = [];
+globalThis.WebSocket = class {
+  static OPEN = 1; readyState = 1; sent = [];
+  constructor() { sockets.push(this); }
+  send(text) { this.sent.push(JSON.parse(text)); }
+  close() { this.readyState = 3; this.onclose({ code: 1000 }); }
+};
+const hears = { proven: () => heard.push("proven"), message: ({ data }) => heard.push(data), closed: (code, stranger) => heard.push(stranger) };
+provenSocket("/live", given[0], hears);
+const [socket] = sockets;
+await socket.onopen();
+const [{ hello, nonce }] = socket.sent;
+const late = () => new Promise((done) => setTimeout(done, 20));
+"""
+
+
+@needs_node
+def test_a_stranger_is_told_nothing_and_not_heard():
+    code = (
+        SOCKET
+        + """
+socket.onmessage({ data: JSON.stringify({ topic: "welcome" }) });
+socket.onmessage({ data: JSON.stringify({ ready_ms: 1 }) });
+await late();
+told([heard, socket.sent.map(Object.keys)]);
+"""
+    )
+    heard, sent = run(code, "secret")
+    assert set(heard) == {True}
+    assert sent == [["hello", "nonce"]]
+
+
+@needs_node
+def test_a_server_that_has_proved_itself_is_told_the_session_and_heard():
+    code = (
+        SOCKET
+        + """
+const key = await crypto.subtle.importKey("raw", await crypto.subtle.digest("SHA-256", new TextEncoder().encode("prove:secret")), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+const proof = Buffer.from(await crypto.subtle.sign("HMAC", key, Buffer.from(nonce, "hex"))).toString("hex");
+socket.onmessage({ data: JSON.stringify({ proof }) });
+await late();
+socket.onmessage({ data: "welcome" });
+socket.close();
+told([heard, socket.sent.slice(1)]);
+"""
+    )
+    assert run(code, "secret") == [["proven", "welcome", False], [{"session": "secret"}]]
 
 
 # --- what is in it, and what is not ---

@@ -15,6 +15,7 @@ import { legPage } from "./pages/leg.js";
 import { scriptsPage } from "./pages/scripts.js";
 import { tracesPage } from "./pages/traces.js";
 import { valuesPage } from "./pages/values.js";
+import { STRANGER } from "./prove.js";
 import { Api, openSession, Refused } from "./session.js";
 import { offText, onPress, StopLine, Verdict } from "./stop.js";
 
@@ -55,8 +56,8 @@ const PAGES = [
 class App {
   /** @param {string} session */
   constructor(session) {
-    this.api = new Api(session);
     this.live = new Live(session);
+    this.api = new Api(session, () => this.live.proven());
     this.stopLine = new StopLine(session);
     this.verdict = new Verdict();
     /** @type {Map<string, Page>} */
@@ -229,7 +230,7 @@ class App {
   tellLiveness(now) {
     const { live } = this;
     if (live.welcome && live.welcome.daemon === null && !this.failure) {
-      setText(id("livetext"), live.open ? "bouts only: no daemon is watched" : "the server of this page does not answer");
+      setText(id("livetext"), live.open ? "bouts only: no daemon is watched" : live.stranger ? STRANGER : "the server of this page does not answer");
       document.body.classList.add("no-daemon");
       id("notlive").hidden = true;
       return;
