@@ -33,6 +33,7 @@ from nuc_engine.ui.connections import MOST_CONNECTIONS, BoundedProtocol
 from nuc_engine.ui.experiments import ExperimentPages
 from nuc_engine.ui.scripts import ScriptPages
 from nuc_engine.ui.server import Workbench
+from nuc_engine.ui.sshoff import SshOffPath, ssh_words
 from nuc_engine.ui.stop import TorqueOffPath
 from nuc_engine.ui.unwatched import UnwatchedStop
 
@@ -57,6 +58,9 @@ class WorkbenchOptions:
     stop_without_tab_s: float | None = None
     emulated: bool = False
     """The daemon at `address` was started with an emulated leg: nothing real moves."""
+
+    off_by_ssh: str = ""
+    """Where to log in for torque off at a daemon elsewhere: `HOST`, or `HOST:FOLDER`."""
 
 
 def serve(wanted: WorkbenchOptions, say: Callable[[str], None]) -> None:
@@ -88,7 +92,8 @@ async def _serve(
         workbench = Workbench(access, wanted.author, more=chain.from_iterable(more), emulated=wanted.emulated)
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
-            workbench.stop = TorqueOffPath(wanted.address, name=wanted.author, keys=wanted.keys)
+            ssh = SshOffPath(ssh_words(wanted.off_by_ssh)) if wanted.off_by_ssh else None
+            workbench.stop = TorqueOffPath(wanted.address, name=wanted.author, keys=wanted.keys, ssh=ssh)
             stack.callback(workbench.stop.close)
             bridge.start()
             stack.push_async_callback(bridge.close)
