@@ -36,6 +36,7 @@ from nuc_engine.ui.server import Workbench
 from nuc_engine.ui.sshoff import SshOffPath, ssh_words
 from nuc_engine.ui.stop import TorqueOffPath
 from nuc_engine.ui.unwatched import UnwatchedStop
+from nuc_engine.ui.virtual import VirtualPages
 
 _HOST = "127.0.0.1"
 _END_S = 12.0
@@ -88,7 +89,9 @@ async def _serve(
         stack.push_async_callback(bouts.close)
         scripts, bench = ScriptPages(bouts.readers, bouts.jobs), BenchTools(bouts.jobs)
         experiments = ExperimentPages(bouts.readers, bouts.jobs, wanted.data, lambda: workbench.drives)
-        more = [page.routes() for page in (bouts, scripts, bench, experiments)]
+        virtual = VirtualPages(bouts.readers, bouts.jobs, lambda: workbench.drives)
+        stack.push_async_callback(virtual.close)
+        more = [page.routes() for page in (bouts, scripts, bench, experiments, virtual)]
         workbench = Workbench(access, wanted.author, more=chain.from_iterable(more), emulated=wanted.emulated)
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)

@@ -1,7 +1,8 @@
 """The red button's own way to the daemon: torque off, and whether it would be heard, each on a thread of its own.
 
 On this machine both go past the service (`nuc_engine.client.offpath`). Elsewhere they do so over ssh where somebody may
-log in (`nuc_engine.ui.sshoff`), and else, or where that does not answer, they are requests on the channel. Nothing here waits for anything else the page does, and no role but watch is needed.
+log in (`nuc_engine.ui.sshoff`), and else, or where that does not answer, they are requests on the channel. Nothing here
+waits for anything else the page does, and no role but watch is needed.
 """
 
 from __future__ import annotations

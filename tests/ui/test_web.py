@@ -537,7 +537,11 @@ globalThis.WebSocket = class {
   send(text) { this.sent.push(JSON.parse(text)); }
   close() { this.readyState = 3; this.onclose({ code: 1000 }); }
 };
-const hears = { proven: () => heard.push("proven"), message: ({ data }) => heard.push(data), closed: (code, stranger) => heard.push(stranger) };
+const hears = {
+  proven: () => heard.push("proven"),
+  message: ({ data }) => heard.push(data),
+  closed: (code, stranger) => heard.push(stranger),
+};
 provenSocket("/live", given[0], hears);
 const [socket] = sockets;
 await socket.onopen();
@@ -567,8 +571,9 @@ def test_a_server_that_has_proved_itself_is_told_the_session_and_heard():
     code = (
         SOCKET
         + """
-const key = await crypto.subtle.importKey("raw", await crypto.subtle.digest("SHA-256", new TextEncoder().encode("prove:secret")), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-const proof = Buffer.from(await crypto.subtle.sign("HMAC", key, Buffer.from(nonce, "hex"))).toString("hex");
+const { createHash, createHmac } = await import("node:crypto");
+const key = createHash("sha256").update("prove:secret").digest();
+const proof = createHmac("sha256", key).update(Buffer.from(nonce, "hex")).digest("hex");
 socket.onmessage({ data: JSON.stringify({ proof }) });
 await late();
 socket.onmessage({ data: "welcome" });
