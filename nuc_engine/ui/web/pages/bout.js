@@ -60,7 +60,7 @@ export function boutView(context, id, other) {
       playing = player(context, [bout, ...(second ? [second] : [])], [id, ...(second ? [other] : [])], signal);
       fill(
         body,
-        bout.dry_run ? h("p", { class: "panel dry-run", role: "note" }, h("strong", {}, "DRY RUN. "), "An emulated leg on its plant's ground, on a simulated clock, from values and joint angles that were in force. It says nothing of the ground and the hands that are there. It is kept as long as this server runs, among its last jobs.") : null,
+        bout.dry_run ? h("p", { class: "panel dry-run", role: "note" }, h("strong", {}, `${bout.manifest.spec?.labels?.kind === "virtual clock" ? "VIRTUAL CLOCK" : "DRY RUN"}. `), "An emulated leg on its plant's ground, on a simulated clock, from values and joint angles that were in force. It says nothing of the ground and the hands that are there. It is kept as long as this server runs, among its last jobs.") : null,
         playing.element,
         statistics(bout, second),
         bout.notes?.length ? h("ul", { class: "problems panel" }, bout.notes.map((text) => h("li", {}, text))) : null,
