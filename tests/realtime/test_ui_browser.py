@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -9,7 +10,9 @@ import threading
 import time  # noqa: TID251  real processes live on the real clock
 from contextlib import suppress
 from itertools import groupby, pairwise
+from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 pytest.importorskip("websockets", reason="the extra ui is not installed")
@@ -140,6 +143,82 @@ def test_what_the_page_shows_is_what_the_log_holds(bench, ui, tab, stalls):
     assert held["time"][shown[0]] - start == pytest.approx(data.motor.t_s[0], abs=0.015), (
         "engine time of the first record"
     )
+
+
+def test_traces_that_are_exported_are_the_logs_to_float32(bench, ui, tab, tmp_path):
+    """From the page while it runs, and from the bout afterwards."""
+    _, served = bench
+    watched = tab(ui)
+    page = watched.page
+    live(watched)
+    served.run_bout(2.0)
+    watched.until("() => nuc.live.starts.has(nuc.live.bout)")
+    watched.go("traces")
+    watched.until("() => document.querySelectorAll('.lane').length >= 4")
+
+    def exported():
+        with page.expect_download() as got:
+            page.get_by_role("button", name="CSV").click()
+        got.value.save_as(tmp_path / "traces.csv")
+        with (tmp_path / "traces.csv").open(newline="") as file:
+            head, *rows = csv.reader(file)
+        return {name.partition(" (")[0]: np.array([row[k] for row in rows], float) for k, name in enumerate(head)}
+
+    shown = exported()
+    folder = served.finish_bout()
+    data = load_bout(folder)
+    during = shown["time_s"] > 0.3
+    assert np.count_nonzero(during) > 100
+    for joint in data.joints:
+        if joint.angle not in shown:
+            continue
+        logged, found = (
+            np.asarray(v, np.float32) for v in (data.sensors.column(joint.angle), shown[joint.angle][during])
+        )
+        places = np.flatnonzero(logged == found[0])
+        assert any(np.array_equal(logged[at : at + len(found)], found) for at in places), joint.angle
+    watched.go(f"bouts/{quote(folder.relative_to(served.data).as_posix(), safe='')}")
+    watched.until("() => /every record/.test(document.querySelector('.player')?.textContent)")
+    whole = exported()
+    for joint in data.joints:
+        if joint.angle in whole:
+            logged = np.asarray(data.sensors.column(joint.angle), np.float32)
+            assert np.array_equal(np.asarray(whole[joint.angle], np.float32), logged)
+    assert watched.complaints == []
+
+
+TRIGGERED = """async () => {
+  const { parseRule, truth, operandsIn } = await import('/rules.js');
+  const { live } = nuc, { ring, index, timeColumn } = live;
+  const text = document.querySelector('select[aria-label=trigger]').value;
+  const asked = await live.ask('get', { names: [-1] });
+  const floats = new Set([...live.model.parameters, ...live.model.sensors].filter((h) => h.datatype === 'float').map((h) => h.name));
+  const at = (record) => truth(parseRule(asked.values[text]), operandsIn((name) => index.has(name) ? ring.at(index.get(name), record) : asked.values[name], (name) => floats.has(name)));
+  const shown = parseFloat(document.querySelector('.lanes-axis .lane-where').textContent) + live.start - 0.75 * 2;
+  const record = ring.find(timeColumn, shown - 0.0015);
+  return [ring.at(timeColumn, record) - shown, at(record - 1), at(record)];
+}"""
+
+
+def test_a_trigger_on_a_rule_stands_at_the_very_record_at_which_it_becomes_true(bench, ui, tab):
+    _, served = bench
+    watched = tab(ui)
+    page = watched.page
+    live(watched)
+    begin(served)
+    watched.until("() => nuc.live.starts.has(nuc.live.bout)")
+    watched.go("traces")
+    watched.until("() => document.querySelectorAll('.lane').length >= 4")
+    page.get_by_label("how much time is shown").select_option("2")
+    rule = page.get_by_label("trigger").locator("option", has_text="becomes true").first.get_attribute("value")
+    page.get_by_label("trigger").select_option(rule)
+    where = "document.querySelector('.lanes-axis .lane-where').textContent"
+    stands = f"() => {{ const now = {where}, same = now === globalThis.where; globalThis.where = now; return same && /s$/.test(now); }}"
+    page.wait_for_function(stands, polling=150, timeout=30_000)
+    late_s, before, then = page.evaluate(TRIGGERED)
+    assert abs(late_s) < 0.003
+    assert (before, then) == (False, True)
+    assert watched.complaints == []
 
 
 def test_torque_off_is_in_sight_and_within_reach_everywhere(bench, ui, tab):

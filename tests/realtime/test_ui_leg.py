@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+
 import pytest
 
 from tests.realtime.ui_browser import browsing, needs_browser, server
@@ -65,3 +67,83 @@ def test_a_bout_on_the_virtual_clock_stands_steps_and_goes_slowly_and_the_daemon
     assert list(served.bouts()) == []
     assert watched.complaints == []
     assert watched.elsewhere() == []
+
+
+FILM = """async () => {
+  const plain = document.createElement('canvas');
+  plain.width = 64; plain.height = 48;
+  const pen = plain.getContext('2d'), stream = plain.captureStream(30), parts = [];
+  const recorder = new MediaRecorder(stream, { mimeType: 'video/webm' });
+  recorder.ondataavailable = ({ data }) => parts.push(data);
+  recorder.start();
+  const begun = performance.now();
+  while (performance.now() - begun < 2500) {
+    pen.fillStyle = `rgb(${Math.floor(performance.now() / 20) % 255} 0 0)`;
+    pen.fillRect(0, 0, 64, 48);
+    await new Promise(requestAnimationFrame);
+  }
+  await new Promise((done) => { recorder.onstop = done; recorder.stop(); });
+  const bytes = new Uint8Array(await new Blob(parts).arrayBuffer());
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+}"""
+
+
+def test_a_film_of_a_bout_goes_with_it_by_its_offset_which_is_kept(ui, bench, tab, tmp_path):
+    _, served = bench
+    served.run_bout(3.0)
+    served.finish_bout()
+    watched = tab(ui)
+    page = watched.page
+    watched.until(LIVE)
+    film = tmp_path / "film.webm"
+    film.write_bytes(b64decode(page.evaluate(FILM)))
+    watched.go("bouts")
+    page.locator(".bouts a").first.click()
+    chosen = page.get_by_label("a video or sound file of this bout")
+    watched.until("() => /every record/.test(document.querySelector('.player')?.textContent)")
+    chosen.set_input_files(film)
+    watched.until("() => document.querySelector('.video-beside video')?.checkVisibility()")
+    page.get_by_label("time offset of the video, s").fill("0.5")
+    page.get_by_label("time offset of the video, s").press("Enter")
+    page.get_by_label("time in the bout").fill("1.2")
+    watched.until("() => Math.abs(document.querySelector('.video-beside video').currentTime - 1.7) < 0.02")
+    page.get_by_label("time in the bout").fill("0")
+    page.get_by_role("button", name="▶ Play").click()
+    watched.until("() => document.querySelector('.video-beside video').currentTime > 0.9")
+    at = "[document.querySelector('.video-beside video').currentTime, parseFloat(document.querySelector('.player output').textContent)]"
+    video_s, bout_s = page.evaluate(at)
+    assert abs(video_s - 0.5 - bout_s) < 0.3
+    page.get_by_role("button", name="‖ Pause").click()
+    page.get_by_label("time in the bout").fill("0.3")
+    watched.until("() => Math.abs(document.querySelector('.video-beside video').currentTime - 0.8) < 0.02")
+    page.evaluate("document.querySelector('.video-beside video').currentTime = 1.5")
+    watched.until("() => !document.querySelector('.video-beside video').seeking")
+    page.get_by_role("button", name="Line up").click()
+    assert page.get_by_label("time offset of the video, s").input_value() == "1.20"
+    page.reload()
+    watched.until("() => document.querySelector('.video-beside')")
+    assert page.get_by_label("time offset of the video, s").input_value() in ("1.2", "1.20")
+    assert watched.complaints == []
+    assert watched.elsewhere() == []
+
+
+def test_a_camera_is_on_only_while_it_is_looked_at(ui, tab):
+    watched = tab(ui, permissions=["camera", "microphone"])
+    page = watched.page
+    watched.until(LIVE)
+    watched.go("leg")
+    seen = (
+        "() => { const video = document.querySelector('.camera video'); return video.videoWidth > 0 && !video.paused; }"
+    )
+    page.get_by_role("button", name="Camera …").click()
+    watched.until(seen)
+    page.evaluate("globalThis.track = document.querySelector('.camera video').srcObject.getVideoTracks()[0]")
+    assert page.evaluate("track.readyState") == "live"
+    page.get_by_label("sound").check()
+    watched.until("() => document.querySelector('.camera video').srcObject?.getAudioTracks().length === 1")
+    page.evaluate("globalThis.track = document.querySelector('.camera video').srcObject.getVideoTracks()[0]")
+    watched.go("engine")
+    assert page.evaluate("track.readyState") == "ended"
+    watched.go("leg")
+    assert not page.locator(".camera").is_visible()
+    assert watched.complaints == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import math
@@ -582,6 +583,59 @@ told([heard, socket.sent.slice(1)]);
 """
     )
     assert run(code, "secret") == [["proven", "welcome", False], [{"session": "secret"}]]
+
+
+# --- what is laid beside a bout, and what is taken out of it ---
+
+
+@needs_node
+def test_records_are_exported_so_that_they_are_read_back_as_the_same():
+    code = """
+import { Ring } from "{web}/ring.js";
+import { csvOf } from "{web}/export.js";
+const ring = new Ring(4, 128);
+const odd = [0.1, 1e-300, NaN, -0, 123456789.123, Math.fround(0.1)];
+odd.forEach((value, k) => ring.push([10 + k / 4, 7 + k, value, k], 1));
+const index = new Map([["time", 0], ["cycle", 1], ['a "b", c', 2], ["d", 3]]);
+const source = { ring, time: 0, index, unit: (name) => (name === "d" ? "deg" : ""), label: "" };
+const file = (from, to) => csvOf(source, ['a "b", c', "gone", "d"], from, to, 10);
+told([file(0, 99), file(10.25, 10.75)].map(({ parts, count }) => [parts.join(""), count]));
+"""
+    (text, count), (part, some) = run(code)
+    head, *rows = csv.reader(text.splitlines())
+    assert head == ["time_s", "cycle", 'a "b", c', "d (deg)"]
+    assert [float(row[2]) for row in rows if row[2]] == [0.1, 1e-300, 0.0, 123456789.123, float(np.float32(0.1))]
+    assert [row[2] for row in rows].count("") == 1
+    assert [float(row[0]) for row in rows] == [0, 0.25, 0.5, 0.75, 1.0, 1.25]
+    assert (count, some) == (6, 2)
+    assert len(part.splitlines()) == 3
+
+
+@needs_node
+def test_a_video_is_set_only_where_it_is_off_and_its_offset_is_kept_by_bout():
+    code = """
+const kept = new Map();
+globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
+const { settingOf, offsetOf, keepOffset } = await import("{web}/camera.js");
+const settings = given.map((words) => settingOf(...words));
+const before = offsetOf("a");
+keepOffset("a", -1.5);
+for (let k = 0; k < 250; k += 1) keepOffset(`b${k}`, k);
+keepOffset("b249", 7);
+kept.set("nuc-x", 1);
+const names = Object.keys(JSON.parse(kept.get("nuc-video-offsets")).kept);
+const found = [before, offsetOf("a"), offsetOf("b249"), names.length];
+kept.set("nuc-video-offsets", "rubbish");
+told([settings, found, offsetOf("b249")]);
+"""
+    asked = [
+        *([2.0, 1.0, 1.0, 9.0, True], [2.1, 1.0, 1.0, 9.0, True], [2.1, 1.0, 1.0, 9.0, False]),
+        *([2.2, 1.0, 1.0, 9.0, True], [5.0, 1.0, -3.0, 9.0, False], [0.0, 20.0, 0.0, 9.0, True]),
+    ]
+    settings, found, rubbish = run(code, *asked)
+    assert settings == [None, None, 2.0, 2.0, 0.0, 9.0]
+    assert found == [0, 0, 7, 200], "of more than so many bouts the oldest goes"
+    assert rubbish == 0
 
 
 # --- what is in it, and what is not ---

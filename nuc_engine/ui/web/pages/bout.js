@@ -1,7 +1,11 @@
 // One bout, or two over each other: what it was, its steps in numbers, leg and traces in step, figures, movie, replay.
 
+import { videoBeside } from "../camera.js";
+import { shellLine } from "../ctl.js";
 import { fill, h, setAttribute, setText, table } from "../dom.js";
-import { bytes, clock, number } from "../format.js";
+import { csvOf } from "../export.js";
+import { keepAs } from "../fetchbout.js";
+import { bytes, clock, counted, number } from "../format.js";
 import { readFrame } from "../frames.js";
 import { jobControl } from "../jobs.js";
 import { exactAt, Lanes } from "../lanes.js";
@@ -111,6 +115,7 @@ function player({ api, say }, bouts, ids, signal) {
   /** @type {Source[]} */
   let sources = [];
 
+  const video = videoBeside(bout.folder, signal);
   const lanes = new Lanes({
     onCursor: (time) => {
       if (!Number.isNaN(time) && !running) seek(time);
@@ -127,6 +132,12 @@ function player({ api, say }, bouts, ids, signal) {
   const closer = h("button", { type: "button", "aria-label": "zoom in around the cursor" }, "+");
   const farther = h("button", { type: "button", "aria-label": "zoom out" }, "\u2212");
   const how = h("span", { class: "note" });
+  const file = h("button", { type: "button", disabled: true, help: "each record of the stretch that is shown, of these traces, as a file of numbers (CSV) into your downloads; of a longer stretch `nuc export` makes one" }, "CSV");
+  file.addEventListener("click", () => {
+    const { parts, count } = csvOf(sources[0], lanes.names, from, to + 1e-6, 0);
+    keepAs(parts, `${bout.name.split("/").at(-1)}_traces.csv`);
+    say(`${counted(count, "record")}, into your downloads`, "good", shellLine(["nuc", "export", bout.folder, "--csv"]));
+  });
   const looks = h("div", { class: "segmented", role: "group", "aria-label": "where to look from" });
   for (const [name, { title }] of Object.entries(VIEWS)) looks.append(h("button", { type: "button", on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
 
@@ -257,6 +268,7 @@ function player({ api, say }, bouts, ids, signal) {
       sources = found;
       lanes.sources = sources;
       lanes.spoil();
+      file.disabled = !!found[0].decimated;
       const coarse = found.filter(({ decimated }) => decimated);
       const unsure = coarse.some((source) => !source.switches) ? ", ACTIONS ARE APPROXIMATE" : "";
       setText(how, coarse.length ? `least and largest of several records${unsure}; zoom in for each` : "every record");
@@ -298,8 +310,8 @@ function player({ api, say }, bouts, ids, signal) {
       h(
         "div",
         { class: "player-body" },
-        h("div", { class: "player-leg" }, h("div", { class: "stage-canvas" }, view.paper.canvas), looks),
-        h("div", { class: "player-traces" }, h("div", { class: "toolbar" }, whole, h("span", { class: "segmented" }, closer, farther), add, list, how), lanes.element),
+        h("div", { class: "player-leg" }, h("div", { class: "stage-canvas" }, view.paper.canvas), looks, bouts.length > 1 ? null : video.element),
+        h("div", { class: "player-traces" }, h("div", { class: "toolbar" }, whole, h("span", { class: "segmented" }, closer, farther), add, list, file, how), lanes.element),
       ),
     ),
     load,
@@ -313,6 +325,7 @@ function player({ api, say }, bouts, ids, signal) {
         if (cursor >= bout.end_s) stop();
         if (cursor > to) show(cursor, cursor + (to - from));
       }
+      video.follow(cursor, running, rate);
       view.draw();
       setText(lanes.where, clock(cursor, 3));
       lanes.draw({ from, to, cursor, levels: () => [], marks, start: 0, axis: (time) => clock(time, to - from < 5 ? 2 : to - from < 30 ? 1 : 0) }, now);

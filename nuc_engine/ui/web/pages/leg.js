@@ -1,5 +1,6 @@
 // The leg as it is now, and beside it each joint with its muscles and sensors.
 
+import { cameraBeside } from "../camera.js";
 import { fill, h, roving, setAttribute, setText } from "../dom.js";
 import { number, shortUnit } from "../format.js";
 import { aboveGround } from "../kinematics.js";
@@ -21,6 +22,7 @@ const OLD_FOOT_MS = 300;
 export function legPage(context) {
   const { live, go } = context;
   const virtual = virtualView(context);
+  const camera = cameraBeside();
   const view = new LegView();
   const joints = h("div", { class: "joints", id: "joints" });
   const note = h("p", { class: "note", id: "leg-note" });
@@ -102,13 +104,13 @@ export function legPage(context) {
   const stage = h(
     "section",
     { class: "panel stage", "aria-label": "the leg in space" },
-    h("div", { class: "toolbar" }, looks, trailOf, trailS, h("a", { href: "#leg/virtual", class: "button", help: "an emulated leg in a process of its own: slow motion, cycle by cycle, or standing still" }, "Virtual clock \u2026")),
+    h("div", { class: "toolbar" }, looks, trailOf, trailS, camera.on, h("a", { href: "#leg/virtual", class: "button", help: "an emulated leg in a process of its own: slow motion, cycle by cycle, or standing still" }, "Virtual clock \u2026")),
     h("div", { class: "stage-canvas live" }, view.paper.canvas),
     h("div", {}, foot, note),
   );
   view.paper.canvas.setAttribute("aria-label", "the leg, drawn from its joint angles; arrow keys turn it, + and - zoom");
   let slowAt = 0;
-  const here = h("div", { class: "page page-leg" }, stage, joints);
+  const here = h("div", { class: "page page-leg" }, stage, h("div", { class: "leg-side" }, camera.element, joints));
   const there = h("div", { class: "page page-virtual", hidden: true }, virtual.element);
   return {
     element: h("div", { class: "leg-place" }, h("h1", { class: "unseen" }, "Leg"), here, there),
@@ -118,7 +120,11 @@ export function legPage(context) {
       if (here.hidden) virtual.show();
       else virtual.hide();
     },
-    hide: () => virtual.hide(),
+    hide() {
+      virtual.hide();
+      // Nobody is filmed by a page that nobody looks at.
+      camera.close();
+    },
     frame(now) {
       if (here.hidden) return virtual.frame(now);
       const real = live.foot && now - live.foot.heardAt < OLD_FOOT_MS ? live.foot : null;

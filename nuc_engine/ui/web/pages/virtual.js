@@ -244,7 +244,7 @@ export function virtualView({ live, api, say }) {
     "div",
     { class: "player-body", hidden: true },
     h("div", { class: "player-leg" }, h("div", { class: "stage-canvas" }, view.paper.canvas), looks),
-    h("div", { class: "player-traces" }, lanes.element, cardPlace),
+    h("div", { class: "player-traces" }, lanes.element),
   );
   const element = h(
     "section",
@@ -254,6 +254,7 @@ export function virtualView({ live, api, say }) {
     h("div", { class: "toolbar" }, play, steps, speed, end, opened, where),
     state,
     stage,
+    cardPlace,
   );
   element.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof Element) || event.target.closest("input, select, button, a")) return;
