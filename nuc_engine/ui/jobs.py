@@ -8,6 +8,7 @@ import json
 import os
 import re
 import select
+import shlex
 import shutil
 import signal
 import struct
@@ -93,7 +94,17 @@ class Job:
             "verdict": verdict(self.result) if self.kind == "replay" and self.result else None,
             "file": self.file.name if whole and self.file is not None else None,
             "result": f"job:{self.id}" if self.result_folder is not None else None,
+            "line": self.line,
         }
+
+    @property
+    def line(self) -> str:
+        """The same for a shell; nothing where it needs files that are here alone."""
+        file = None if self.file is None else str(self.file)
+        words = [self.file.name if self.file and word == file else word for word in self.words if word != "--json"]
+        line = shlex.join(["nuc", *words])
+        own = any(word.startswith(str(self.folder.parent)) for word in words)
+        return "" if own or printable(line) != line else line
 
     @property
     def result_folder(self) -> Path | None:

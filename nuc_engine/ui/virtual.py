@@ -64,6 +64,7 @@ class WatchedBout:
     scene: Mapping[str, float] | None
     asked_s: float
     missed: int = 0
+    seen: int = 0
     columns: Sequence[Mapping[str, str]] = ()
 
 
@@ -152,6 +153,9 @@ class VirtualPages:
         bout.asked_s = monotonic()
         batch = bout.cycles.read(monotonic())
         bout.missed += batch.missed
+        bout.seen += batch.missed + len(batch.records)
+        if batch.records:
+            bout.job.say({"seen": bout.seen})
         if batch.columns:
             bout.columns = [{"name": column.name, "unit": column.unit} for column in batch.columns]
         headers = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nuc_engine import BoutSpec, run_bout
-from nuc_engine.cli.bout.steering import END, Steering, commands_of, open_ring
+from nuc_engine.cli.bout.steering import AHEAD, END, Steering, commands_of, open_ring
 from nuc_engine.client.cycles import Cycles
 from nuc_engine.recording.files import MANIFEST_FILE
 
@@ -65,6 +65,14 @@ def test_speed_and_pause_count_from_where_they_are_said(ring: object) -> None:
 def test_so_many_cycles_and_not_one_more(ring: object) -> None:
     bench = Bench(ring, (1.0, {"step": 1}), (2.0, {"step": 3}), (9.0, END))
     assert bench.run(10) == [1.0, 2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("how", [{"speed": 100.0}, {"step": 10_000}])
+def test_nothing_is_written_over_that_a_reader_has_not_seen(ring: object, how: dict[str, object]) -> None:
+    bench = Bench(ring, (0.0, {"seen": 0}), (0.0, how), (50.0, {"seen": 100}), (90.0, END))
+    went = bench.run(3000)
+    assert len(went) == AHEAD + 99
+    assert [at < 50.0 for at in went].count(True) == AHEAD - 1
 
 
 def test_what_was_held_up_is_not_caught_up_with(ring: object) -> None:

@@ -237,6 +237,28 @@ def test_torque_off_is_in_sight_and_within_reach_everywhere(bench, ui, tab):
         assert watched.page.evaluate(PAGES_REACHED) == [f"#{page}" for page in PAGES], width
 
 
+WITHOUT_HELP = """async () => {
+  const { helpOf } = await import('/dom.js');
+  const all = [...document.querySelectorAll('button, input, select, textarea, summary, nav a, th[scope=col]')];
+  return all.filter((each) => each.checkVisibility() && !helpOf(each)).map((each) => each.outerHTML.slice(0, 200));
+}"""
+
+
+def test_there_is_help_on_every_element(bench, ui, tab):
+    _, served = bench
+    served.run_bout()
+    served.finish_bout()
+    watched = tab(ui)
+    live(watched)
+    watched.go("bouts")
+    watched.until("() => document.querySelector('.bouts a')")
+    bout = watched.page.locator(".bouts a").first.get_attribute("href").removeprefix("#")
+    for page in (*PAGES, "leg/virtual", "scripts/script/experiment_ga", bout):
+        watched.go(page)
+        watched.page.wait_for_timeout(2500 if page == bout else 500)
+        assert watched.page.evaluate(WITHOUT_HELP) == [], page
+
+
 @pytest.mark.parametrize("how", ["pressed", "by key"])
 def test_torque_off_while_another_has_control_is_on_the_wire(bench, ui, tab, stalls, how):
     leg, served = bench

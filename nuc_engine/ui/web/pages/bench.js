@@ -432,7 +432,7 @@ function posesSection({ live, act, line, say }, known, speed) {
  */
 function faultsSection({ live }, known) {
   const body = h("div", {});
-  const whole = h("details", {}, h("summary", {}, "All faults, and what to do about each"));
+  const whole = h("details", { help: "every fault there is: what it does, when, and how to go on" }, h("summary", {}, "All faults, and what to do about each"));
   let shown = "";
   let listed = 0;
   return {

@@ -38,7 +38,7 @@ export function boutView(context, id, other) {
   const title = h("h2", {}, "reading \u2026");
   const facts = h("p", { class: "note" });
   const body = h("div", { class: "bout-body" });
-  const element = h("div", { class: "bout" }, h("div", { class: "toolbar" }, h("a", { href: "#bouts", class: "button" }, "\u25c2 All bouts"), title, facts), body);
+  const element = h("div", { class: "bout" }, h("div", { class: "toolbar" }, h("a", { href: "#bouts", class: "button", help: "back to the list" }, "\u25c2 All bouts"), title, facts), body);
   /** @type {string[]} */
   const blobs = [];
   /** @type {ReturnType<typeof player> | null} */
@@ -124,13 +124,13 @@ function player({ api, say }, bouts, ids, signal) {
     onPan: (seconds) => show(from + seconds, to + seconds),
   });
 
-  const play = h("button", { type: "button", "aria-pressed": "false" }, "\u25b6 Play");
-  const speed = h("select", { "aria-label": "speed" }, [0.1, 0.25, 0.5, 1, 2, 5].map((factor) => h("option", { value: factor, selected: factor === 1 }, `\u00d7${factor}`)));
-  const slider = h("input", { type: "range", min: bout.begin_s, max: bout.end_s, step: 0.001, value: bout.begin_s, "aria-label": "time in the bout", class: "scrub" });
+  const play = h("button", { type: "button", "aria-pressed": "false", help: "let leg and traces go on from the cursor" }, "\u25b6 Play");
+  const speed = h("select", { "aria-label": "speed", help: "how fast it plays" }, [0.1, 0.25, 0.5, 1, 2, 5].map((factor) => h("option", { value: factor, selected: factor === 1 }, `\u00d7${factor}`)));
+  const slider = h("input", { type: "range", min: bout.begin_s, max: bout.end_s, step: 0.001, value: bout.begin_s, "aria-label": "time in the bout", class: "scrub", help: "move to another moment of the bout" });
   const where = h("output", { class: "readout" });
   const whole = h("button", { type: "button", help: "show the whole bout" }, "Whole");
-  const closer = h("button", { type: "button", "aria-label": "zoom in around the cursor" }, "+");
-  const farther = h("button", { type: "button", "aria-label": "zoom out" }, "\u2212");
+  const closer = h("button", { type: "button", "aria-label": "zoom in around the cursor", help: "show less time, around the cursor" }, "+");
+  const farther = h("button", { type: "button", "aria-label": "zoom out", help: "show more time" }, "\u2212");
   const how = h("span", { class: "note" });
   const file = h("button", { type: "button", disabled: true, help: "each record of the stretch that is shown, of these traces, as a file of numbers (CSV) into your downloads; of a longer stretch `nuc export` makes one" }, "CSV");
   file.addEventListener("click", () => {
@@ -139,7 +139,7 @@ function player({ api, say }, bouts, ids, signal) {
     say(`${counted(count, "record")}, into your downloads`, "good", shellLine(["nuc", "export", bout.folder, "--csv"]));
   });
   const looks = h("div", { class: "segmented", role: "group", "aria-label": "where to look from" });
-  for (const [name, { title }] of Object.entries(VIEWS)) looks.append(h("button", { type: "button", on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
+  for (const [name, { title }] of Object.entries(VIEWS)) looks.append(h("button", { type: "button", help: `look at it from here: ${title.toLowerCase()}`, on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
 
   const step = (/** @type {number} */ records) => {
     const source = sources[0];
@@ -148,8 +148,8 @@ function player({ api, say }, bouts, ids, signal) {
     const at = Math.max(ring.begin, Math.min(ring.end - 1, ring.find(source.time, cursor - 1e-9) + records));
     seek(ring.at(source.time, at));
   };
-  const earlier = h("button", { type: "button", "aria-label": "one record back", on: { click: () => step(-1) } }, "\u25c2");
-  const later = h("button", { type: "button", "aria-label": "one record on", on: { click: () => step(1) } }, "\u25b8");
+  const earlier = h("button", { type: "button", "aria-label": "one record back", help: "one record back", on: { click: () => step(-1) } }, "\u25c2");
+  const later = h("button", { type: "button", "aria-label": "one record on", help: "one record on", on: { click: () => step(1) } }, "\u25b8");
 
   const seek = (/** @type {number} */ time) => {
     cursor = Math.max(bout.begin_s, Math.min(bout.end_s, time));
@@ -289,7 +289,7 @@ function player({ api, say }, bouts, ids, signal) {
   const joints = model ? chainOf(model).filter((joint) => joint.states.length) : [];
   const preferred = joints.flatMap((joint) => [`${joint.name}.state`, ...(joint.motor ? [joint.motor.angle_sensor.name] : [])]);
   lanes.setNames([...preferred, "plant.contact_n"].filter((name) => columns.has(name)));
-  const add = h("input", { type: "text", list: "bout-columns", placeholder: "add a trace \u2026", class: "medium", "aria-label": "add a trace to the bout", spellcheck: "false", autocomplete: "off" });
+  const add = h("input", { type: "text", list: "bout-columns", placeholder: "add a trace \u2026", class: "medium", "aria-label": "add a trace to the bout", help: "name of any column that was recorded", spellcheck: "false", autocomplete: "off" });
   add.addEventListener("change", () => {
     if (columns.has(add.value)) {
       lanes.setNames([...lanes.names, add.value]);
@@ -354,7 +354,7 @@ function statistics(bout, second) {
   ];
   return h(
     "section",
-    { class: "panel", "aria-label": "steps" },
+    { class: "panel", "aria-label": "steps", help: "mean and standard deviation of the steps of each window" },
     h("h3", { help: "mean and standard deviation of each window's steps, as `nuc stats` has them" }, "Steps"),
     windows.length ? h("div", { class: "scroller-x", tabindex: 0, role: "region", "aria-label": "steps in numbers" }, table("steps of each window, mean and standard deviation", ["window", ...windows.map(({ title }) => title)], rows, "numbers")) : h("p", { class: "note" }, bout.statistics?.error ?? "nothing could be measured"),
   );
@@ -378,7 +378,7 @@ function figures(bout, picture) {
     });
     return button;
   });
-  return h("section", { class: "panel", "aria-label": "figures" }, h("h3", {}, "Figures"), h("div", { class: "actions" }, buttons.length ? buttons : "none"), place);
+  return h("section", { class: "panel", "aria-label": "figures", help: "figures as `nuc plot` draws them; each is drawn when it is asked for" }, h("h3", {}, "Figures"), h("div", { class: "actions" }, buttons.length ? buttons : "none"), place);
 }
 
 /**
@@ -419,7 +419,7 @@ function log(bout, seek) {
   ]);
   return h(
     "section",
-    { class: "panel", "aria-label": "what happened in it" },
+    { class: "panel", "aria-label": "what happened in it", help: "a click on its time moves leg and traces there" },
     h("h3", {}, "What happened"),
     rows.length ? h("div", { class: "scroller short", tabindex: 0, role: "region", "aria-label": "events of the bout" }, table("events of the bout", ["at", "event", "what", "who"], rows, "events")) : h("p", { class: "note" }, "nothing was noted"),
   );
@@ -444,5 +444,5 @@ function files({ api, say }, id, bout, signal) {
     }
   };
   const rows = (bout.files ?? []).map((file) => [h("button", { type: "button", class: "link", on: { click: () => void fetchFile(file) } }, file.name), bytes(file.bytes)]);
-  return h("section", { class: "panel", "aria-label": "files" }, h("h3", {}, "Files"), h("p", { class: "note mono" }, bout.folder ?? ""), table("files of the bout", ["file", "size"], rows, "numbers"));
+  return h("section", { class: "panel", "aria-label": "files", help: "a click copies the file into your downloads" }, h("h3", {}, "Files"), h("p", { class: "note mono" }, bout.folder ?? ""), table("files of the bout", ["file", "size"], rows, "numbers"));
 }

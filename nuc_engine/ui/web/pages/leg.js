@@ -29,7 +29,7 @@ export function legPage(context) {
   const foot = h("p", { class: "readout live", id: "foot" });
   const looks = h("div", { class: "segmented", role: "group", "aria-label": "where to look from" });
   for (const [name, { title }] of Object.entries(VIEWS)) {
-    looks.append(h("button", { type: "button", "data-view": name, on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
+    looks.append(h("button", { type: "button", help: `look at it from here: ${title.toLowerCase()}`, "data-view": name, on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
   }
   roving(looks);
   const mark = () => {
@@ -43,7 +43,7 @@ export function legPage(context) {
   const trailOf = h("select", { "aria-label": "whose action colours the foot's path", help: "the foot's path has the colour of this joint's action at each moment" });
   const trailS = h(
     "select",
-    { "aria-label": "how much of the foot's path" },
+    { "aria-label": "how much of the foot's path", help: "how much of the foot's path is drawn behind it" },
     [2, 5, 10, 20].map((seconds) => h("option", { value: seconds, selected: seconds === 5 }, `${seconds} s of path`)),
   );
   trailOf.addEventListener("change", () => {

@@ -65,7 +65,7 @@ export function tracesPage({ live, say, line }) {
   // --- what stands above ---
 
   const pause = h("button", { type: "button", class: "pause", "aria-pressed": "false", "aria-keyshortcuts": "Space", help: "stand still; records go on being kept (Space)" }, "Pause");
-  const span = h("select", { "aria-label": "how much time is shown" }, WINDOWS_S.map((seconds) => h("option", { value: seconds, selected: seconds === windowS }, seconds < 60 ? `${seconds} s` : `${seconds / 60} min`)));
+  const span = h("select", { "aria-label": "how much time is shown", help: "how much time is shown" }, WINDOWS_S.map((seconds) => h("option", { value: seconds, selected: seconds === windowS }, seconds < 60 ? `${seconds} s` : `${seconds / 60} min`)));
   const zoomed = h("option", { value: "" }, "");
   const closer = h("button", { type: "button", "aria-label": "zoom in", help: "zoom in (+)" }, "+");
   const farther = h("button", { type: "button", "aria-label": "zoom out", help: "zoom out (-)" }, "\u2212");
@@ -74,8 +74,8 @@ export function tracesPage({ live, say, line }) {
   const add = h("input", { type: "text", list: "columns", placeholder: "add a trace \u2026", class: "medium", "aria-label": "add a trace", spellcheck: "false", autocomplete: "off", help: "name of any column: sensors, actions, activations, forces, lengths, positions" });
   const list = h("datalist", { id: "columns" });
   const when = h("select", { class: "medium", "aria-label": "trigger", help: "stand still around the record at which a joint begins an action, or an entry rule becomes true; decided on the engine's own cycles" });
-  const layout = h("select", { class: "medium", "aria-label": "layout" });
-  const name = h("input", { type: "text", placeholder: "name", "aria-label": "name of the layout", size: 6 });
+  const layout = h("select", { class: "medium", "aria-label": "layout", help: "traces that belong together, and those that were kept in this browser" });
+  const name = h("input", { type: "text", placeholder: "name", "aria-label": "name of the layout", help: "under which name Keep keeps these traces", size: 6 });
   const save = h("button", { type: "button", help: "keep these traces under a name, in this browser" }, "Keep");
   const file = h("button", { type: "button", help: "each record of the stretch that is shown, of these traces, as a file of numbers (CSV) into your downloads" }, "CSV");
 

@@ -112,7 +112,7 @@ export function virtualView({ live, api, say }) {
   const where = h("output", { class: "readout" }, "–");
   const state = h("p", { class: "note", role: "status" });
   const looks = h("div", { class: "segmented", role: "group", "aria-label": "where to look from" });
-  for (const [name, { title }] of Object.entries(VIEWS)) looks.append(h("button", { type: "button", help: `look from ${title.toLowerCase()}`, on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
+  for (const [name, { title }] of Object.entries(VIEWS)) looks.append(h("button", { type: "button", help: `look at it from here: ${title.toLowerCase()}`, on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
   roving(looks);
 
   const failed = (/** @type {unknown} */ error) => {
@@ -250,7 +250,7 @@ export function virtualView({ live, api, say }) {
     "section",
     { class: "panel player virtual", "aria-label": "a bout on the virtual clock" },
     h("p", { class: "dry-run", role: "note" }, h("strong", {}, "VIRTUAL CLOCK. "), "An emulated leg in a process of its own, from the values and joint angles in force when it began. Nothing of it reaches the daemon or the leg, and their clock is never slowed."),
-    h("div", { class: "toolbar" }, h("a", { href: "#leg", class: "button" }, "\u25c2 The leg"), script, field("for, s", duration, "how long it lasts on its own clock"), field("seed", seed, "decides friction, sensor noise and servo turnaround"), begin),
+    h("div", { class: "toolbar" }, h("a", { href: "#leg", class: "button", help: "back to the leg of the daemon; this one stands still meanwhile" }, "\u25c2 The leg"), script, field("for, s", duration, "how long it lasts on its own clock"), field("seed", seed, "decides friction, sensor noise and servo turnaround"), begin),
     h("div", { class: "toolbar" }, play, steps, speed, end, opened, where),
     state,
     stage,
