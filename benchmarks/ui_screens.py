@@ -67,7 +67,7 @@ def run_virtual(watched: Watched) -> None:
     page.get_by_role("button", name="Begin", exact=True).click()
     where = "document.querySelector('.virtual .readout').textContent"
     watched.until(f"() => /cycle 1\\b/.test({where})")
-    page.get_by_label("speed of its clock").select_option("5")
+    page.get_by_label("speed of its clock").select_option("2")
     page.get_by_role("button", name="Go on").click()
     watched.until(f"() => Number(/cycle (\\d+)/.exec({where})[1]) > 1000")
     page.get_by_role("button", name="Stand still").click()

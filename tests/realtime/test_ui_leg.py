@@ -110,8 +110,9 @@ def test_a_film_of_a_bout_goes_with_it_by_its_offset_which_is_kept(ui, bench, ta
     page.get_by_label("time in the bout").fill("0")
     page.get_by_role("button", name="▶ Play").click()
     watched.until("() => document.querySelector('.video-beside video').currentTime > 0.9")
-    at = "[document.querySelector('.video-beside video').currentTime, parseFloat(document.querySelector('.player output').textContent)]"
-    video_s, bout_s = page.evaluate(at)
+    film_s = "document.querySelector('.video-beside video').currentTime"
+    at_s = "parseFloat(document.querySelector('.player output').textContent)"
+    video_s, bout_s = page.evaluate(f"[{film_s}, {at_s}]")
     assert abs(video_s - 0.5 - bout_s) < 0.3
     page.get_by_role("button", name="‖ Pause").click()
     page.get_by_label("time in the bout").fill("0.3")
