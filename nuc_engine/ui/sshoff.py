@@ -100,9 +100,17 @@ class SshOffPath:
             self._end()
         if self._process is None and monotonic() - self._begun_s >= AGAIN_S:
             self._begun_s, self._unanswered, self._answers = monotonic(), 0, False
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            pipe = subprocess.PIPE
             try:
-                self._process = subprocess.Popen(self._words, text=True, errors="replace", bufsize=1, **pipes)
+                self._process = subprocess.Popen(
+                    self._words,
+                    stdin=pipe,
+                    stdout=pipe,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    errors="replace",
+                    bufsize=1,
+                )
             except OSError as error:
                 self._said = str(error)
                 return None
