@@ -60,12 +60,30 @@ def open_script(watched: Watched) -> None:
     watched.page.wait_for_timeout(600)
 
 
+def run_virtual(watched: Watched) -> None:
+    """Let a leg step on the virtual clock, and stand."""
+    watched.go("leg/virtual")
+    page = watched.page
+    page.get_by_role("button", name="Begin", exact=True).click()
+    where = "document.querySelector('.virtual .readout').textContent"
+    watched.until(f"() => /cycle 1\\b/.test({where})")
+    page.get_by_label("speed of its clock").select_option("2")
+    page.get_by_role("button", name="Go on").click()
+    watched.until(f"() => Number(/cycle (\\d+)/.exec({where})[1]) > 1000")
+    page.get_by_role("button", name="Stand still").click()
+    page.wait_for_timeout(500)
+
+
 def tour(watched: Watched) -> Iterator[str]:
     """Go to each page, one after the other; the value is what its picture is called."""
     for name in ("engine", "leg", "joints", "traces", "bouts", "experiments", "bench", "events", "values"):
         watched.go(name)
         watched.page.wait_for_timeout(4500 if name == "bouts" else 1200)
         yield name
+    run_virtual(watched)
+    yield "virtual"
+    watched.page.get_by_role("button", name="End", exact=True).click()
+    watched.page.get_by_role("link", name="Open what it recorded").wait_for()
     open_script(watched)
     yield "scripts"
     open_bout(watched)

@@ -6,4 +6,5 @@ replay     repeating a bout from its own data directory, and saying where the re
 rerun      a recorded bout as a new one
 run        one bout on the virtual clock
 spec       what decides a bout, how it stands in manifest.json, and the values a bout is given
+watched    a bout that somebody watches cycle by cycle
 """

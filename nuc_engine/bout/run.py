@@ -26,6 +26,7 @@ from drivers.servo import PlantFault
 from drivers.units import NS_PER_S
 from nuc_engine.bout.prepare import Prepared, prepare_bout, prepare_spec, refusal_lines
 from nuc_engine.bout.spec import DEFAULT_DURATION_S, BoutRefused, BoutSpec, spec_record
+from nuc_engine.bout.watched import CycleWatch, WatchedRecorder
 from nuc_engine.control.dispatcher import Recorder
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
@@ -155,8 +156,10 @@ def set_up(spec: BoutSpec, prepared: Prepared | None = None) -> Ready:
     return Ready(spec, prepared, plant, bus, url, events, warnings)
 
 
-def run_bout(spec: BoutSpec, progress: BoutProgress | None = None) -> BoutResult:
+def run_bout(spec: BoutSpec, progress: BoutProgress | None = None, watch: CycleWatch | None = None) -> BoutResult:
     """Run one bout on the virtual clock and leave a complete data directory behind.
+
+    `watch` sees every cycle, and may hold the clock meanwhile.
 
     Raises BoutRefused, NotFound, DirectoryInUse, PlantSpecError or BusError before anything is written when the bout
     cannot start. A bout that stops early keeps what it has, and its manifest says why it stopped.
@@ -170,7 +173,8 @@ def run_bout(spec: BoutSpec, progress: BoutProgress | None = None) -> BoutResult
     manifest = _manifest(spec, prepared, copies)
     write_manifest(spec.out, manifest)
     store = Store(plan)
-    recorder = BoutRecorder(spec.out, prepared.model, plan, store)
+    made = (spec.out, prepared.model, plan, store)
+    recorder = BoutRecorder(*made) if watch is None else WatchedRecorder(*made, ready.plant, watch)
     executive = ready.executive(recorder, store)
     recorder.start(0, ready.url)
     for warning in ready.warnings:

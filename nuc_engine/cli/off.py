@@ -12,6 +12,7 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -96,6 +97,29 @@ def off(wanted: Wanted) -> int:
     if wanted.as_json:
         _say(json.dumps({"ok": not data.get("torque"), **data}, indent=2))
     return _say_one("", data, as_json=wanted.as_json)
+
+
+def serve_lines(address: str) -> int:
+    """Take the torque off whenever a line of stdin asks for it, at one daemon of this machine, until stdin ends."""
+    from nuc_engine.client.offrelay import relay
+
+    try:
+        folders = _folders(address)
+    except ClientError as error:
+        return _complain(f"nuc ctl off: {error}", as_json=False)
+    if len(folders) != 1:
+        several = (
+            f"{len(folders)} daemons run here: name one" if folders else f"no daemon of this machine is at {address}"
+        )
+        return _complain(f"nuc ctl off --relay: {several} (--address ipc://FOLDER/command)", as_json=False)
+
+    def write(line: str) -> None:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
+    with suppress(BrokenPipeError):
+        relay(folders[0], sys.stdin, write)
+    return 0
 
 
 def _folders(address: str) -> list[Path]:

@@ -22,6 +22,7 @@ from nuc_engine.machine.needs import need, need_linux
         ("nuc ui", "the daemon that runs on this machine"),
         ("nuc ui --bouts data", "no daemon: the data directories alone"),
         ("nuc ui --address tcp://leg:44106 --keys keys", "a leg elsewhere, with one's own key"),
+        ("nuc ui --address tcp://leg:44106 --keys keys --off-by-ssh leg", "and torque off past its service"),
     ),
     output=(
         "A page on a port of this machine alone, for whoever can read the file that it names: it holds a key for one"
@@ -40,6 +41,13 @@ from nuc_engine.machine.needs import need, need_linux
 )
 @click.option("--address", "-a", metavar="ADDR", default="", help="Where a daemon listens.  [default: the one here]")
 @click.option("--keys", metavar="DIR", type=click.Path(path_type=Path), help="One's own keys, for a daemon elsewhere.")
+@click.option(
+    "--off-by-ssh",
+    metavar="HOST[:FOLDER]",
+    default="",
+    help="Take the torque off at a daemon elsewhere over an ssh that stays open, past its service."
+    "  [default: over the channel]",
+)
 @click.option("--name", "-n", metavar="NAME", default="", help="Who the daemon is told one is.  [default: USER@HOST]")
 @click.option(
     "--data",
@@ -66,6 +74,7 @@ def command(
     bouts: Path | None,
     address: str,
     keys: Path | None,
+    off_by_ssh: str,
     name: str,
     data: Path,
     port: int,
@@ -75,12 +84,21 @@ def command(
     """Watch, stop and look back in the browser: the leg, its traces, its bouts and events."""
     if sum(map(bool, (emulated, bouts, address))) > 1:
         raise click.UsageError("--emulated, --bouts and --address are three things to look at; choose one")
+    if off_by_ssh and not address:
+        raise click.UsageError("--off-by-ssh is for a daemon elsewhere: say where with --address")
     if emulated:
         need_linux("nuc ui --emulated", "a daemon runs there alone")
     need(starlette="nuc ui", uvicorn="nuc ui", websockets="nuc ui")
     from nuc_engine.client import ClientError, load_keys
     from nuc_engine.client.address import find_address
     from nuc_engine.ui.launch import WorkbenchOptions, emulated_daemon, serve
+    from nuc_engine.ui.sshoff import ssh_words
+
+    if off_by_ssh:
+        try:
+            ssh_words(off_by_ssh)
+        except ValueError as error:
+            raise click.UsageError(f"--off-by-ssh {error}") from error
 
     def say(line: str) -> None:
         note(f"nuc ui: {line}")
@@ -101,6 +119,7 @@ def command(
                 not no_browser,
                 stop_without_tab,
                 emulated=bool(emulated),
+                off_by_ssh=off_by_ssh,
             )
             serve(wanted, say)
     except ClientError as error:

@@ -8,6 +8,7 @@
     methods         the methods of both clients, from one description
     off             torque off, and nothing else
     offpath         torque off on this machine, past the service
+    offrelay        the same for one who is logged in from elsewhere, line by line
     sccils          the client's part of a SCCILS dialogue
     sockets         what both clients do to their ZeroMQ sockets
 

@@ -33,6 +33,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from nuc_engine.control.tasks.board import Board
 from nuc_engine.machine.rundir import CYCLES, RunDirError
 from nuc_engine.model.plan import Plan
 
@@ -120,6 +121,22 @@ def columns_of(plan: Plan) -> list[tuple[str, str, str]]:
     return [
         *[(name, unit, "i8") for name, unit in (*_OF_A_CYCLE, *whole)],
         *[(name, unit, "f8") for name, unit in (*sensors, *parts)],
+    ]
+
+
+def values_of(board: Board, sensors: Values) -> Values:
+    """Return the numbers of a record behind time, cycle, bout and mode, in the order of `columns_of`."""
+    return [
+        *board.position_raw,
+        *board.current_raw,
+        *board.status,
+        *board.sent_raw,
+        *board.stamp_ns,
+        *board.states,
+        *sensors,
+        *board.activations,
+        *board.forces,
+        *board.lengths,
     ]
 
 

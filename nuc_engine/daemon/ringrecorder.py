@@ -8,7 +8,7 @@ from typing import Any
 from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.daemon.block import Word
-from nuc_engine.daemon.cyclering import CycleRing
+from nuc_engine.daemon.cyclering import CycleRing, values_of
 from nuc_engine.daemon.ring import Ring
 from nuc_engine.daemon.wire import Formats, RecordKind, pack
 from nuc_engine.model.changes import Applied, Changeset, Controlled
@@ -80,21 +80,8 @@ class RingRecorder:
         if self._cycles is not None and self._complete is not None:
             time_ns, board = self._complete
             words = self._words
-            self._cycles.put(
-                [
-                    *(time_ns, board.cycle, words[Word.BOUT], words[Word.MODE]),
-                    *board.position_raw,
-                    *board.current_raw,
-                    *board.status,
-                    *board.sent_raw,
-                    *board.stamp_ns,
-                    *board.states,
-                    *sensors,
-                    *board.activations,
-                    *board.forces,
-                    *board.lengths,
-                ]
-            )
+            head = (time_ns, board.cycle, words[Word.BOUT], words[Word.MODE])
+            self._cycles.put([*head, *values_of(board, sensors)])
 
     def states(self, now_ns: int, board: Board) -> None:
         """States and activations are set."""

@@ -351,11 +351,15 @@ class TweakRequest(_Change[Acknowledgement]):
 
 
 class PoseRequest(_Change[Acknowledgement]):
-    """Move joints slowly: to these angles (joint to degrees), or to a pose that was saved. They move on their own."""
+    """Move joints slowly: to these angles (joint to degrees), or to a pose that was saved. They move on their own.
+
+    With `merge`, the number of one's last edit that took effect, both are undone as one.
+    """
 
     angles: Angles | None = None
     rate_deg_s: Rate | None = None
     name: Text | None = None
+    merge: Count = 0
 
 
 class ParkRequest(_Change[ParkAnswer]):

@@ -40,7 +40,7 @@ async def pose(hub: Hub, client: ConnectedClient, asked: requests.PoseRequest) -
     rate = asked.rate_deg_s
     controls = [JointControl("rate", joint, rate) for joint in joints] if rate is not None else []
     controls += [JointControl("target", joint, float(angle)) for joint, angle in joints.items()]
-    return await _control(hub, client, controls)
+    return await _control(hub, client, controls, asked.merge)
 
 
 async def park(hub: Hub, _client: ConnectedClient, asked: requests.ParkRequest) -> ParkAnswer:
@@ -91,12 +91,16 @@ async def poses(hub: Hub, _client: ConnectedClient, _asked: requests.PosesReques
     return (await hub.workshop.do(hub.folders.read_poses)).get(hub.need_plan().name, {})
 
 
-async def _control(hub: Hub, client: ConnectedClient, controls: Sequence[JointControl]) -> Acknowledgement:
+async def _control(
+    hub: Hub, client: ConnectedClient, controls: Sequence[JointControl], merge: int = 0
+) -> Acknowledgement:
     plan = hub.need_plan()
     if reasons := [reason for control in controls if (reason := refusal(control, plan))]:
         raise Refused("refused", "; ".join(reasons))
     names = [plan.joints[control.joint].name for control in controls]
     edit = hub.core.edit(client.author, AT_ONCE, names, ChangeParts(controls=tuple(controls)))
+    if merge:
+        hub.need_book().merge(edit.request, merge)
     await edit.ack
     return await outcome(hub, [edit])
 

@@ -17,8 +17,10 @@ scene          what stands around an emulated leg
 scripting      what is worked out of documents that are edited, in a process of its own
 scripts        scripts and configurations that are edited, over HTTP
 server         the web application: headers, static files, sessions, WebSockets
+sshoff         torque off at a daemon elsewhere, over an ssh that stays open
 stop           the red button's own way to the daemon, and whether it would be heard
 stream         records of a daemon elsewhere, from its telemetry
 tab            one tab of a browser: a client of the daemon by itself
 unwatched      ends a bout that nobody watches, where that was asked for
+virtual        bouts on the virtual clock that somebody steers: slower, cycle by cycle, standing still
 """

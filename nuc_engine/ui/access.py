@@ -2,10 +2,14 @@
 
 There are no cookies, which all ports of a host share. Whoever can read the redirect file (mode 0600) has a token, good
 once and for a minute; the page gives it away for a session's secret, which it says with everything it asks for.
+
+A port that a server has left may be anybody's: before the page says its secret on a new connection, the server has to
+prove that it knows it too (`proof`), by the HMAC of a number the page has just drawn.
 """
 
 from __future__ import annotations
 
+import hmac
 import secrets
 from collections.abc import Callable, Sequence
 from hashlib import sha256
@@ -28,7 +32,7 @@ class PageAccess:
         self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
         self._origins = frozenset(f"http://{host}" for host in self._hosts)
         self._tokens: dict[bytes, float] = {}
-        self._sessions: dict[bytes, None] = {}
+        self._sessions: dict[bytes, bytes] = {}
 
     def new_token(self) -> str:
         """Return a token that is good for one session, within TOKEN_S."""
@@ -44,7 +48,7 @@ class PageAccess:
         if until_s is None or self._now_s() > until_s:
             return None
         secret = secrets.token_urlsafe(32)
-        self._sessions[_digest(secret)] = None
+        self._sessions[_digest(secret)] = _digest(f"prove:{secret}")
         while len(self._sessions) > MOST_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         return secret
@@ -52,6 +56,18 @@ class PageAccess:
     def knows(self, secret: object) -> bool:
         """Say whether this is the secret of a session."""
         return isinstance(secret, str) and len(secret) <= _LONGEST and _digest(secret) in self._sessions
+
+    def proof(self, session: str, nonce: str) -> str | None:
+        """Return what shows that this server knows a session's secret, of which `session` is the SHA-256; both in hex.
+
+        None for a session that it does not know, as after a restart, and for what is no hex.
+        """
+        try:
+            key = self._sessions.get(bytes.fromhex(session))
+            said = bytes.fromhex(nonce)
+        except ValueError:
+            return None
+        return None if key is None else hmac.digest(key, said, "sha256").hex()
 
     def authorised(self, headers: Sequence[tuple[bytes, bytes]]) -> bool:
         """Say whether a request's headers (lower case names) hold the secret of a session, once."""

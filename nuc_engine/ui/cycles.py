@@ -29,13 +29,14 @@ class CycleBatch(NamedTuple):
 class CycleFollower:
     """The file of cycles at a path; there may be none yet, and another one once another daemon has begun."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, earlier: bool = False) -> None:
+        """Begin with what is written next; with `earlier`, with the first record there is."""
         self._path = path
         self._reader: Cycles | None = None
         self._opened: tuple[int, int] | None = None
         self._overruns = 0
         self._looked_s = -LOOK_AGAIN_S
-        self._before = False
+        self._before = earlier
 
     def read(self, now_s: float) -> CycleBatch:
         """Return what has come since."""

@@ -8,13 +8,14 @@ import json
 import os
 import re
 import select
+import shlex
 import shutil
 import signal
 import struct
 import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -30,6 +31,7 @@ T = TypeVar("T")
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 MOST_WAITING = 8
+MOST_APART = 2
 KEPT = 16
 MOST_KEPT_BYTES = 2 << 30
 """Of what jobs that have ended left; the oldest go first."""
@@ -74,6 +76,8 @@ class Job:
     size: int = 0
     held: Callable[[], bool] = lambda: False
     """Whether it is to stand still for now."""
+    apart: bool = False
+    """It waits for nobody's end and nobody for its: it goes on as its lines of stdin say."""
     _process: asyncio.subprocess.Process | None = None
 
     def told(self) -> dict[str, Any]:
@@ -90,7 +94,17 @@ class Job:
             "verdict": verdict(self.result) if self.kind == "replay" and self.result else None,
             "file": self.file.name if whole and self.file is not None else None,
             "result": f"job:{self.id}" if self.result_folder is not None else None,
+            "line": self.line,
         }
+
+    @property
+    def line(self) -> str:
+        """The same for a shell; nothing where it needs files that are here alone."""
+        file = None if self.file is None else str(self.file)
+        words = [self.file.name if self.file and word == file else word for word in self.words if word != "--json"]
+        line = shlex.join(["nuc", *words])
+        own = any(word.startswith(str(self.folder.parent)) for word in words)
+        return "" if own or printable(line) != line else line
 
     @property
     def result_folder(self) -> Path | None:
@@ -133,17 +147,27 @@ class Job:
         with _terminal(self._hear) as terminal:
             self._process = await asyncio.create_subprocess_exec(
                 *(*_AS_A_CHILD, sys.executable, "-m", "nuc_engine.cli", *self.words),
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=asyncio.subprocess.PIPE if self.apart else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=terminal,
                 start_new_session=True,
             )
             holding = asyncio.create_task(self._hold(self._process))
             try:
-                out, _ = await self._process.communicate()
+                # Not `communicate`, which would end its input.
+                out = await self._process.stdout.read() if self._process.stdout is not None else b""
+                await self._process.wait()
             finally:
                 holding.cancel()
             return out
+
+    def say(self, command: Mapping[str, Any]) -> bool:
+        """Say a line to it; whether it is there to hear."""
+        process = self._process
+        if process is None or process.stdin is None or process.returncode is not None:
+            return False
+        process.stdin.write(json.dumps(command).encode() + b"\n")
+        return True
 
     async def _hold(self, process: asyncio.subprocess.Process) -> None:
         """Let it stand still, with all it has begun, as long as it is held."""
@@ -264,20 +288,24 @@ class JobQueue:
         leaves: str = "",
         files: Mapping[str, bytes] = MappingProxyType({}),
         held: Callable[[], bool] = lambda: False,
+        *,
+        apart: bool = False,
     ) -> Job | None:
         """Begin one, as soon as those before it have ended; None where too many wait.
 
         `leaves` is the name of the file it makes, which `{out}` stands for in its words; `{folder}` at the beginning of
-        one is the job's own, in which `files` lie. While it is `held` it stands still.
+        one is the job's own, in which `files` lie. While it is `held` it stands still. One that is `apart` begins at
+        once, beside the others; of those there are only so many too.
         """
-        if len(self._tasks) >= MOST_WAITING:
+        beside = sum(self._jobs[each].apart for each in self._tasks if each in self._jobs)
+        if len(self._tasks) - beside >= MOST_WAITING or (apart and beside >= MOST_APART):
             return None
         number = str(next(self._numbers))
         folder = self._folder / number
         file = folder / leaves if leaves else None
         placed = [str(folder) + word.removeprefix(_FOLDER) if word.startswith(_FOLDER) else word for word in words]
         placed = [str(file) if word == "{out}" else word for word in placed]
-        job = Job(number, kind, bout, placed, folder, file, files, held=held)
+        job = Job(number, kind, bout, placed, folder, file, files, held=held, apart=apart)
         self._jobs[number] = job
         task = asyncio.get_running_loop().create_task(self._run(job))
         self._tasks[number] = task
@@ -307,7 +335,7 @@ class JobQueue:
 
     async def _run(self, job: Job) -> None:
         try:
-            async with self._turn:
+            async with nullcontext() if job.apart else self._turn:
                 await job.run()
             with suppress(OSError):  # it is being removed
                 job.size = await asyncio.to_thread(_size, job.folder)

@@ -33,8 +33,10 @@ from nuc_engine.ui.connections import MOST_CONNECTIONS, BoundedProtocol
 from nuc_engine.ui.experiments import ExperimentPages
 from nuc_engine.ui.scripts import ScriptPages
 from nuc_engine.ui.server import Workbench
+from nuc_engine.ui.sshoff import SshOffPath, ssh_words
 from nuc_engine.ui.stop import TorqueOffPath
 from nuc_engine.ui.unwatched import UnwatchedStop
+from nuc_engine.ui.virtual import VirtualPages
 
 _HOST = "127.0.0.1"
 _END_S = 12.0
@@ -57,6 +59,9 @@ class WorkbenchOptions:
     stop_without_tab_s: float | None = None
     emulated: bool = False
     """The daemon at `address` was started with an emulated leg: nothing real moves."""
+
+    off_by_ssh: str = ""
+    """Where to log in for torque off at a daemon elsewhere: `HOST`, or `HOST:FOLDER`."""
 
 
 def serve(wanted: WorkbenchOptions, say: Callable[[str], None]) -> None:
@@ -84,11 +89,14 @@ async def _serve(
         stack.push_async_callback(bouts.close)
         scripts, bench = ScriptPages(bouts.readers, bouts.jobs), BenchTools(bouts.jobs)
         experiments = ExperimentPages(bouts.readers, bouts.jobs, wanted.data, lambda: workbench.drives)
-        more = [page.routes() for page in (bouts, scripts, bench, experiments)]
+        virtual = VirtualPages(bouts.readers, bouts.jobs, lambda: workbench.drives)
+        stack.push_async_callback(virtual.close)
+        more = [page.routes() for page in (bouts, scripts, bench, experiments, virtual)]
         workbench = Workbench(access, wanted.author, more=chain.from_iterable(more), emulated=wanted.emulated)
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
-            workbench.stop = TorqueOffPath(wanted.address, name=wanted.author, keys=wanted.keys)
+            ssh = SshOffPath(ssh_words(wanted.off_by_ssh)) if wanted.off_by_ssh else None
+            workbench.stop = TorqueOffPath(wanted.address, name=wanted.author, keys=wanted.keys, ssh=ssh)
             stack.callback(workbench.stop.close)
             bridge.start()
             stack.push_async_callback(bridge.close)

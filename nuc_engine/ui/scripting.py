@@ -22,6 +22,7 @@ from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, toml_table
 from nuc_engine.service.configuration import Configuration, make_configuration
 from nuc_engine.service.folders import check_name
 from nuc_engine.service.save import configuration_files
+from nuc_engine.ui.scene import scene_of
 from sccils_schemas.documents import Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry
 from sccils_schemas.grammar import load_grammar
 from sccils_schemas.model import Model, load_model
@@ -173,6 +174,19 @@ def dry_run_files(name: str, documents: Texts, values: Mapping[str, Any], script
     return {**written, "script.xml": script.encode("utf-8", "replace")}
 
 
+def scene(name: str, documents: Texts) -> dict[str, float] | None:
+    """Return what stands around an emulated leg (`nuc_engine.ui.scene`); None where no document tells."""
+    try:
+        joints = make_configuration(name, as_bytes(documents), strict=False).plan.joints
+    except Refused as error:
+        raise ValueError(str(error)) from error
+    amatrix = joints[0].amatrix if joints else None
+    with TemporaryDirectory() as place:
+        plant = Path(place, PLANT_SPEC_FILE)
+        plant.write_bytes(as_bytes(documents).get(PLANT_SPEC_FILE, b""))
+        return scene_of(plant, 0.0 if amatrix is None else float(amatrix[11]))
+
+
 def start_pose(documents: Texts, angles: Mapping[str, float]) -> dict[str, float]:
     """Return the numbers of plant.toml with which an emulated leg starts at these joint angles, and at no others."""
     joints: Any = toml_table(documents.get(PLANT_SPEC_FILE, "").encode("utf-8", "replace"), PLANT_SPEC_FILE).get(
@@ -210,15 +224,25 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
         path.write_bytes(content)
 
 
-def words(folder: str, name: str, plant: Mapping[str, float], duration_s: float, seed: int) -> Sequence[str]:
+def words(
+    folder: str,
+    name: str,
+    plant: Mapping[str, float],
+    duration_s: float,
+    seed: int,
+    *,
+    kind: str = "dry run",
+    script: bool = True,
+) -> Sequence[str]:
     """Return the words of `nuc` that do a dry run whose files are below a folder."""
     numbers = [word for key, value in plant.items() for word in ("--plant", f"{key}={value!r}")]
     return [
-        *("run", f"{folder}/{name}", "--script", f"{folder}/script.xml", "--out", f"{folder}/bout", "--json"),
+        *("run", f"{folder}/{name}", "--out", f"{folder}/bout", "--json"),
+        *(("--script", f"{folder}/script.xml") if script else ()),
         *("--duration", repr(duration_s), "--seed", str(seed), *numbers),
         *(
             "--label",
-            "kind=dry run",
+            f"kind={kind}",
             "--note",
             "from the values and the pose in force, on the plant's ground",
         ),

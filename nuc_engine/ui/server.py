@@ -28,7 +28,7 @@ from nuc_engine.ui.answers import MOST_LONG, answer, body_of, problem
 from nuc_engine.ui.bridge import DaemonBridge, encode
 from nuc_engine.ui.outbox import Outbox
 from nuc_engine.ui.stop import TorqueOffPath
-from nuc_engine.ui.tab import BrowserTab, TabClient, error_of, read_message
+from nuc_engine.ui.tab import BrowserTab, PageMessage, TabClient, error_of, read_message
 from nuc_engine.ui.unwatched import UnwatchedStop
 
 WEB = Path(__file__).with_name("web")
@@ -37,7 +37,7 @@ MOST_TABS = 16
 """Tabs that may be open at once; as many connections of their torque-off buttons."""
 
 FIRST_S = 2.0
-"""How long a WebSocket may take to say its session's secret."""
+"""How long a WebSocket may take for each message until its session is known."""
 
 PROBE_EVERY_S = 0.5
 """How often a torque-off button is told whether it would be heard."""
@@ -172,7 +172,7 @@ class Workbench:
     async def live(self, socket: WebSocket) -> None:
         """Serve one tab."""
         await socket.accept()
-        if not self.access.knows(await _first(socket)):
+        if not await self._known(socket):
             return await _shut(socket, REFUSED)
         if self.tabs >= MOST_TABS:
             return await _shut(socket, CROWDED)
@@ -194,6 +194,18 @@ class Workbench:
                 bridge.part(tab)
             if self.unwatched is not None and client is not None and client.in_control:
                 self.unwatched.gone(client.name)
+
+    async def _known(self, socket: WebSocket) -> bool:
+        """Say whether a WebSocket is one of a session, once it has been shown that this server knows the session."""
+        first = await _message(socket)
+        if first is not None and first.hello is not None:
+            proof = self.access.proof(first.hello, first.nonce or "")
+            if proof is None:
+                return False
+            with suppress(WebSocketDisconnect, OSError):
+                await socket.send_text(msgspec.json.encode({"proof": proof}).decode())
+            first = await _message(socket)
+        return first is not None and self.access.knows(first.session)
 
     def _client(self) -> TabClient | None:
         bridge = self.bridge
@@ -226,7 +238,7 @@ class Workbench:
     async def stop_button(self, socket: WebSocket) -> None:
         """Serve one torque-off button: probes on one thread, torque off on another, which waits for nothing."""
         await socket.accept()
-        if not self.access.knows(await _first(socket)):
+        if not await self._known(socket):
             return await _shut(socket, REFUSED)
         if self.stops >= MOST_TABS:
             return await _shut(socket, CROWDED)
@@ -311,11 +323,11 @@ def _gone() -> Refused:
     return Refused("gone", "this tab is not connected", "try again in a moment")
 
 
-async def _first(socket: WebSocket) -> str | None:
-    """Return the secret that the first message says, None where it says none in time."""
+async def _message(socket: WebSocket) -> PageMessage | None:
+    """Return the next message of who has not said whose it is yet, None where there is none in time."""
     try:
         async with asyncio.timeout(FIRST_S):
-            return read_message(await _text(socket)).session
+            return read_message(await _text(socket))
     except (TimeoutError, ValueError, WebSocketDisconnect):
         return None
 

@@ -1,7 +1,9 @@
 """One tab of a browser: a client of the daemon by itself, what it asks for, and what it is sent.
 
-The tab says its session's secret first, then requests and a heartbeat each second:
+The tab says its session's secret first, once the server has shown that it knows it (`nuc_engine.ui.access`), then
+requests and a heartbeat each second:
 
+    {"hello": "...", "nonce": "..."}
     {"session": "..."}
     {"id": 1, "method": "get", "params": {"names": ["Coxa_angle"]}}
     {"beat": 7}
@@ -51,8 +53,10 @@ _HIDDEN = frozenset({"hello", "leave", "subscribe", "unsubscribe"})
 
 
 class PageMessage(Struct, forbid_unknown_fields=True):
-    """A message of the page: a session's secret, a request, or a heartbeat."""
+    """A message of the page: whose it is and what the server has to prove, the secret, a request, or a heartbeat."""
 
+    hello: str | None = None
+    nonce: str | None = None
     session: str | None = None
     id: int | str | None = None
     method: str | None = None

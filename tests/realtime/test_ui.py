@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import stat
+import sys
 import threading
 import time  # noqa: TID251  real processes live on the real clock
 from contextlib import ExitStack, suppress
@@ -244,6 +245,42 @@ def test_a_daemon_elsewhere_is_watched_by_its_telemetry_and_stopped_over_its_cha
             at = time.monotonic_ns()
             assert button.press()["off"]["unconfirmed"] == []
             assert_limp_within(leg, at, 1000 * MS)
+    finally:
+        ui.end()
+    assert "Traceback" not in ui.said(), ui.said()
+
+
+def test_torque_off_elsewhere_goes_past_the_service_over_an_ssh_that_stays_open(
+    bench, tmp_path_factory, monkeypatch, stalls
+):
+    """The service stands still: what goes over its channel would not be heard."""
+    leg, served = bench
+    folder = tmp_path_factory.mktemp("ssh")
+    # What ssh would do at the other end, where `nuc` is on the path.
+    for name, script in (
+        ("ssh", 'for word; do :; done; exec sh -c "$word"'),
+        ("nuc", f'exec {sys.executable} -m nuc_engine.cli "$@"'),
+    ):
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    ui = Ui(folder, "--address", served.command, "--off-by-ssh", f"leg:{served.sockets}")
+    try:
+        ui.begin()
+        with ui.button() as button:
+            wait_for(lambda: button.ready()["path"] == "ssh", "the log-in", ui)
+
+            def trial():
+                served.run_bout()
+                os.kill(served.pids()["service"], signal.SIGSTOP)
+                try:
+                    at = time.monotonic_ns()
+                    assert button.press()["off"]["unconfirmed"] == []
+                    assert_limp_within(leg, at, OFF_NS)
+                finally:
+                    os.kill(served.pids()["service"], signal.SIGCONT)
+
+            repeat_disturbed(stalls, trial)
     finally:
         ui.end()
     assert "Traceback" not in ui.said(), ui.said()

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import signal
+import threading
 import time  # noqa: TID251  real processes live on the real clock
+from contextlib import suppress
 from itertools import groupby, pairwise
+from urllib.parse import quote
 
+import numpy as np
 import pytest
+
+pytest.importorskip("websockets", reason="the extra ui is not installed")
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import serve as serve_lies
 
 from nuc_engine.analysis.load import load_bout
 from nuc_engine.client import Client
@@ -134,6 +145,84 @@ def test_what_the_page_shows_is_what_the_log_holds(bench, ui, tab, stalls):
     )
 
 
+def test_traces_that_are_exported_are_the_logs_to_float32(bench, ui, tab, tmp_path):
+    """From the page while it runs, and from the bout afterwards."""
+    _, served = bench
+    watched = tab(ui)
+    page = watched.page
+    live(watched)
+    served.run_bout(2.0)
+    watched.until("() => nuc.live.starts.has(nuc.live.bout)")
+    watched.go("traces")
+    watched.until("() => document.querySelectorAll('.lane').length >= 4")
+
+    def exported():
+        with page.expect_download() as got:
+            page.get_by_role("button", name="CSV").click()
+        got.value.save_as(tmp_path / "traces.csv")
+        with (tmp_path / "traces.csv").open(newline="") as file:
+            head, *rows = csv.reader(file)
+        return {name.partition(" (")[0]: np.array([row[k] for row in rows], float) for k, name in enumerate(head)}
+
+    shown = exported()
+    folder = served.finish_bout()
+    data = load_bout(folder)
+    during = shown["time_s"] > 0.3
+    assert np.count_nonzero(during) > 100
+    for joint in data.joints:
+        if joint.angle not in shown:
+            continue
+        logged, found = (
+            np.asarray(v, np.float32) for v in (data.sensors.column(joint.angle), shown[joint.angle][during])
+        )
+        places = np.flatnonzero(logged == found[0])
+        assert any(np.array_equal(logged[at : at + len(found)], found) for at in places), joint.angle
+    watched.go(f"bouts/{quote(folder.relative_to(served.data).as_posix(), safe='')}")
+    watched.until("() => /every record/.test(document.querySelector('.player')?.textContent)")
+    whole = exported()
+    for joint in data.joints:
+        if joint.angle in whole:
+            logged = np.asarray(data.sensors.column(joint.angle), np.float32)
+            assert np.array_equal(np.asarray(whole[joint.angle], np.float32), logged)
+    assert watched.complaints == []
+
+
+TRIGGERED = """async () => {
+  const { parseRule, truth, operandsIn } = await import('/rules.js');
+  const { live } = nuc, { ring, index, timeColumn } = live;
+  const text = document.querySelector('select[aria-label=trigger]').value;
+  const asked = await live.ask('get', { names: [-1] });
+  const hdsos = [...live.model.parameters, ...live.model.sensors];
+  const isFloat = (name) => hdsos.find((hdso) => hdso.name === name)?.datatype === 'float';
+  const held = (record) => (name) => index.has(name) ? ring.at(index.get(name), record) : asked.values[name];
+  const at = (record) => truth(parseRule(asked.values[text]), operandsIn(held(record), isFloat));
+  const shown = parseFloat(document.querySelector('.lanes-axis .lane-where').textContent) + live.start - 0.75 * 2;
+  const record = ring.find(timeColumn, shown - 0.0015);
+  return [ring.at(timeColumn, record) - shown, at(record - 1), at(record)];
+}"""
+
+
+def test_a_trigger_on_a_rule_stands_at_the_very_record_at_which_it_becomes_true(bench, ui, tab):
+    _, served = bench
+    watched = tab(ui)
+    page = watched.page
+    live(watched)
+    begin(served)
+    watched.until("() => nuc.live.starts.has(nuc.live.bout)")
+    watched.go("traces")
+    watched.until("() => document.querySelectorAll('.lane').length >= 4")
+    page.get_by_label("how much time is shown").select_option("2")
+    rule = page.get_by_label("trigger").locator("option", has_text="becomes true").first.get_attribute("value")
+    page.get_by_label("trigger").select_option(rule)
+    where = "document.querySelector('.lanes-axis .lane-where').textContent"
+    stands = f"() => {{ const now = {where}, same = now === globalThis.where; globalThis.where = now; return same; }}"
+    page.wait_for_function(stands, polling=150, timeout=30_000)
+    late_s, before, then = page.evaluate(TRIGGERED)
+    assert abs(late_s) < 0.003
+    assert (before, then) == (False, True)
+    assert watched.complaints == []
+
+
 def test_torque_off_is_in_sight_and_within_reach_everywhere(bench, ui, tab):
     first = tab(ui)
     for width, height in ((1024, 700), (420, 800)):
@@ -148,6 +237,28 @@ def test_torque_off_is_in_sight_and_within_reach_everywhere(bench, ui, tab):
             assert watched.page.evaluate(REACHED), (page, width)
         watched.page.evaluate("scrollTo(0, 0)")
         assert watched.page.evaluate(PAGES_REACHED) == [f"#{page}" for page in PAGES], width
+
+
+WITHOUT_HELP = """async () => {
+  const { helpOf } = await import('/dom.js');
+  const all = [...document.querySelectorAll('button, input, select, textarea, summary, nav a, th[scope=col]')];
+  return all.filter((each) => each.checkVisibility() && !helpOf(each)).map((each) => each.outerHTML.slice(0, 200));
+}"""
+
+
+def test_there_is_help_on_every_element(bench, ui, tab):
+    _, served = bench
+    served.run_bout()
+    served.finish_bout()
+    watched = tab(ui)
+    live(watched)
+    watched.go("bouts")
+    watched.until("() => document.querySelector('.bouts a')")
+    bout = watched.page.locator(".bouts a").first.get_attribute("href").removeprefix("#")
+    for page in (*PAGES, "leg/virtual", "scripts/script/experiment_ga", bout):
+        watched.go(page)
+        watched.page.wait_for_timeout(2500 if page == bout else 500)
+        assert watched.page.evaluate(WITHOUT_HELP) == [], page
 
 
 @pytest.mark.parametrize("how", ["pressed", "by key"])
@@ -278,6 +389,43 @@ def test_a_server_that_was_killed_leaves_no_stop_and_nothing_live(bench, ui, tab
     watched.until("() => /NOT LIVE since \\d/.test(document.getElementById('notlive').textContent)")
     watched.page.locator("#torque-off").click()
     watched.until("() => /cut the supply/.test(document.getElementById('stop-answer').textContent)")
+
+
+def test_who_takes_the_port_of_a_server_that_died_is_told_nothing_and_believed_nothing(bench, ui, tab):
+    """Any user of this machine may listen there: with a page that says ready, and off, and live."""
+    watched = tab(ui)
+    live(watched)
+    watched.until(READY)
+    port = int(ui.origin.rpartition(":")[2])
+    os.kill(ui.pid, signal.SIGKILL)
+    heard: list[str | bytes] = []
+
+    def lie(link):
+        with suppress(ConnectionClosed):
+            heard.append(link.recv())
+            for told in ({"topic": "welcome", "daemon": "ipc:///x/command"}, {"ready_ms": 1.0, "path": "socket"}):
+                link.send(json.dumps({**told, "proof": "00" * 32}))
+            for message in link:
+                heard.append(message)
+                link.send(json.dumps({"off": {"torque": False, "confirmed_ns": {"a": 1}, "unconfirmed": []}}))
+
+    wait_for(lambda: ui.process.poll() is not None, "the end of the page's server")
+    stranger = serve_lies(lie, "127.0.0.1", port, compression=None)
+    thread = threading.Thread(target=stranger.serve_forever)
+    thread.start()
+    try:
+        wait_for(lambda: len(heard) > 3, "the page at the stranger's")
+        watched.until(f"() => {STALE} && {NOT_AVAILABLE}")
+        watched.until("() => /not the server that opened it/.test(document.getElementById('notlive').textContent)")
+        watched.page.locator("#torque-off").click()
+        watched.until("() => /cut the supply/.test(document.getElementById('stop-answer').textContent)")
+        assert {tuple(json.loads(text)) for text in heard} == {("hello", "nonce")}
+        secret = watched.page.evaluate("sessionStorage.getItem('nuc-session')")
+        assert secret
+        assert secret not in str(heard)
+    finally:
+        stranger.shutdown()
+        thread.join()
 
 
 def test_a_daemon_that_was_killed_is_not_live_within_a_second_and_back_when_another_is_there(serve, tab, tmp_path):

@@ -35,6 +35,8 @@ WORDS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
 )
 SOON_MS = TIMEOUT_S * 1000
 _BAD = frozenset({"error", "warning"})

@@ -186,6 +186,19 @@ def test_a_drag_of_many_edits_is_one_of_the_history(b):
     assert [edit["changes"][0][key] for key in ("before", "after")] == [before, -0.75]
 
 
+def test_a_joint_that_is_moved_through_many_angles_is_put_back_by_one_undo(b):
+    talk = in_a_bout(b)
+    request = 0
+    for angle in (10.0, 20.0, 30.0):
+        request = talk.ask("pose", angles={"Coxa": angle}, rate_deg_s=30, merge=request)["request"]
+    talk.ask("pose", angles={"Coxa": 40.0})
+    assert len(talk.ask("history")["done"]) == 2
+    talk.ask("undo")
+    talk.ask("undo")
+    assert talk.ask("history")["done"] == []
+    assert talk.ask("get", names=["joint.Coxa.mode"])["values"] == {"joint.Coxa.mode": "muscle"}
+
+
 def test_rules_are_told_with_their_comparisons_and_how_far_they_are_from_turning(b):
     talk = b.client("Ann")
     b.core.cycle({0: 25.0})

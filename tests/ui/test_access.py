@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import pytest
 
 from nuc_engine.ui.access import MOST_SESSIONS, TOKEN_S, PageAccess
@@ -26,6 +28,18 @@ def test_secrets_are_of_their_own_and_nothing_else_is_known(access: PageAccess) 
     assert first != second
     for other in (None, 7, "", "x", "\udcff", first[:-1] if first else "", "x" * 100_000, [first]):
         assert not access.knows(other)
+
+
+def test_a_server_proves_only_the_sessions_it_has_and_each_number_otherwise(access: PageAccess) -> None:
+    first, second = (access.exchange(access.new_token()) or "" for _ in range(2))
+    names = [sha256(secret.encode()).hexdigest() for secret in (first, second)]
+    proofs = {access.proof(name, nonce) for name in names for nonce in ("00" * 32, "01" * 32)}
+    assert len(proofs) == 4
+    assert None not in proofs
+    assert access.proof(names[0], "00" * 32) in proofs, "the same again"
+    assert PageAccess(PORT, lambda: 0.0).proof(names[0], "00" * 32) is None, "a server that was started anew"
+    for session, nonce in ((sha256(b"x").hexdigest(), "00"), ("", ""), ("x", "00"), (names[0], "0"), (names[0], "é")):
+        assert access.proof(session, nonce) is None
 
 
 def test_sessions_are_bounded_and_the_oldest_goes(access: PageAccess) -> None:

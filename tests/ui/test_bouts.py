@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import shutil
 import signal
 import struct
@@ -318,6 +319,21 @@ def test_a_reader_takes_no_more_memory_than_it_may() -> None:
 )
 def test_a_movie_that_can_not_be_is_refused(page: Page, body: bytes) -> None:
     assert page.web.post("/api/bouts/plain/movie", content=body).status_code == 400
+
+
+def test_what_a_job_does_can_be_done_in_a_shell_but_for_what_is_here_alone(page: Page, data: Path) -> None:
+    movie = page.web.post("/api/bouts/plain/movie", json={"end_s": 0.5, "views": ["side"]}).json()
+    assert shlex.split(movie["line"]) == [
+        *("nuc", "movie", str(data / "plain"), "--out", "movie.mp4"),
+        *("--begin=0.0", "--end=0.5", "--views=side"),
+    ]
+    odd = quote(os.fsencode(next(name for name in ODD if " " in name)), safe="")
+    replay = page.web.post(f"/api/bouts/{odd}/replay", json={}).json()
+    assert shlex.split(replay["line"])[:2] == ["nuc", "replay"]
+    left = Job("7", "replay", "job:3", ["replay", str(data / "3" / "bout"), "--json"], data / "7")
+    assert left.line == "", "a bout that a job has left goes with this server"
+    for job in (movie, replay):
+        page.web.delete(f"/api/jobs/{job['id']}")
 
 
 def test_a_movie_of_no_time_fails_and_says_why(page: Page) -> None:

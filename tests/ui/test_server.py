@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time  # noqa: TID251  heartbeats are of the real clock
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,21 @@ def test_a_websocket_without_a_session_is_closed(page: Page, path: str, first: s
     page.begin()
     assert code_of(page, path, first) == server.REFUSED
     assert (page.workbench.tabs, page.workbench.stops) == (0, 0)
+
+
+@pytest.mark.parametrize("path", ["/live", "/stop"])
+def test_a_server_proves_itself_before_it_is_told_the_secret(page: Page, path: str) -> None:
+    page.begin()
+    session, nonce = sha256(page.secret.encode()).hexdigest(), "5a" * 32
+    with page.socket(path) as socket:
+        socket.send_text(f'{{"hello": "{session}", "nonce": "{nonce}"}}')
+        assert socket.receive_json() == {"proof": page.access.proof(session, nonce)}
+        socket.send_text(hello(page))
+        assert "proof" not in socket.receive_json()
+    for said in (f'{{"hello": "{"00" * 32}", "nonce": "{nonce}"}}', '{"hello": "x"}'):
+        assert code_of(page, path, said) == server.REFUSED
+    proved = f'{{"hello": "{session}", "nonce": "{nonce}"}}'
+    assert code_of(page, path, proved, proved) == server.REFUSED, "a proof is no session"
 
 
 def test_who_says_nothing_is_not_waited_for(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import math
@@ -24,6 +25,7 @@ from nuc_engine.messages.typescript import declarations
 from nuc_engine.model.comparisons import terms
 from nuc_engine.model.kinematics import joint_origins
 from nuc_engine.model.planning import build_plan
+from nuc_engine.ui.access import PageAccess
 from nuc_engine.ui.server import WEB
 from sccils_schemas.model import Model, load_model
 from tests.ui.node import needs_node, run
@@ -348,7 +350,7 @@ told([steps.within("t", 0, 10), steps.within("t", 6, 7), steps.within("t", 0, 4)
 LIVE = """
 globalThis.location = { host: "x" };
 globalThis.WebSocket = class { static OPEN = 1; readyState = 1; send() {} };
-globalThis.setInterval = () => 0;
+globalThis.setInterval = globalThis.setTimeout = () => 0;
 const { Live } = await import("{web}/live.js");
 const live = new Live("s");
 """
@@ -450,8 +452,10 @@ globalThis.location = { host: "x" };
 globalThis.WebSocket = class { static OPEN = 1; readyState = 1; send() {} };
 const { StopLine } = await import("{web}/stop.js");
 const timers = [], seen = [];
-globalThis.setTimeout = (work, ms) => timers.push([ms, work]);
+globalThis.setTimeout = () => 0;
 const line = new StopLine("s");
+globalThis.setTimeout = (work, ms) => timers.push([ms, work]);
+line.socket = new WebSocket();
 let answer;
 const other = () => new Promise((resolve) => { answer = resolve; });
 line.off("why", other, (text, kind) => seen.push([kind, text.split(":")[0]]));
@@ -489,6 +493,149 @@ told([lines.map(({ first, last, count }) => [first.seq, last.seq, count]), label
     lines, labels = run(code)
     assert lines == [[1, 2, 2], [3, 3, 1], [4, 4, 1], [5, 5, 1]]
     assert labels == {"a": "1", "b": "c d", "e": "f=g", "h": ""}
+
+
+# --- a server that was put in place of the page's own ---
+
+
+@needs_node
+def test_a_server_proves_that_it_knows_the_session_to_the_page():
+    access = PageAccess(1, lambda: 0.0)
+    secret = access.exchange(access.new_token())
+    code = """
+import { Proof } from "{web}/prove.js";
+const [secret, nonces] = given;
+const asked = [];
+for (const nonce of nonces) {
+  const proof = new Proof(secret);
+  proof.nonce = Uint8Array.from(nonce);
+  asked.push(JSON.parse(await proof.question()));
+}
+const proof = new Proof(secret);
+proof.nonce = Uint8Array.from(nonces[0]);
+const answers = given[2] ?? [];
+told([asked, await Promise.all(answers.map((answer) => proof.isGood(answer)))]);
+"""
+    nonces = [list(range(32)), [7] * 32]
+    asked, _ = run(code, secret, nonces)
+    proofs = [access.proof(each["hello"], each["nonce"]) for each in asked]
+    assert secret not in json.dumps(asked)
+    answers = [json.dumps({"proof": proof}) for proof in (*proofs, None, "", "00")]
+    answers += ["", "x", "[]", "null", json.dumps({"session": proofs[0]})]
+    assert run(code, secret, nonces, answers)[1] == [True, *[False] * 9]
+    numbers = 'import { Proof } from "{web}/prove.js"; told([1, 2].map(() => Array.from(new Proof("s").nonce)));'
+    first, second = run(numbers)
+    assert first != second, "an answer that was heard once is no good twice"
+
+
+SOCKET = """
+import { provenSocket } from "{web}/prove.js";
+globalThis.location = { host: "x" };
+const sockets = [], heard = [];
+globalThis.WebSocket = class {
+  static OPEN = 1; readyState = 1; sent = [];
+  constructor() { sockets.push(this); }
+  send(text) { this.sent.push(JSON.parse(text)); }
+  close() { this.readyState = 3; this.onclose({ code: 1000 }); }
+};
+const hears = {
+  proven: () => heard.push("proven"),
+  message: ({ data }) => heard.push(data),
+  closed: (code, stranger) => heard.push(stranger),
+};
+provenSocket("/live", given[0], hears);
+const [socket] = sockets;
+await socket.onopen();
+const [{ hello, nonce }] = socket.sent;
+const late = () => new Promise((done) => setTimeout(done, 20));
+"""
+
+
+@needs_node
+def test_a_stranger_is_told_nothing_and_not_heard():
+    code = (
+        SOCKET
+        + """
+socket.onmessage({ data: JSON.stringify({ topic: "welcome" }) });
+socket.onmessage({ data: JSON.stringify({ ready_ms: 1 }) });
+await late();
+told([heard, socket.sent.map(Object.keys)]);
+"""
+    )
+    heard, sent = run(code, "secret")
+    assert set(heard) == {True}
+    assert sent == [["hello", "nonce"]]
+
+
+@needs_node
+def test_a_server_that_has_proved_itself_is_told_the_session_and_heard():
+    code = (
+        SOCKET
+        + """
+const { createHash, createHmac } = await import("node:crypto");
+const key = createHash("sha256").update("prove:secret").digest();
+const proof = createHmac("sha256", key).update(Buffer.from(nonce, "hex")).digest("hex");
+socket.onmessage({ data: JSON.stringify({ proof }) });
+await late();
+socket.onmessage({ data: "welcome" });
+socket.close();
+told([heard, socket.sent.slice(1)]);
+"""
+    )
+    assert run(code, "secret") == [["proven", "welcome", False], [{"session": "secret"}]]
+
+
+# --- what is laid beside a bout, and what is taken out of it ---
+
+
+@needs_node
+def test_records_are_exported_so_that_they_are_read_back_as_the_same():
+    code = """
+import { Ring } from "{web}/ring.js";
+import { csvOf } from "{web}/export.js";
+const ring = new Ring(4, 128);
+const odd = [0.1, 1e-300, NaN, -0, 123456789.123, Math.fround(0.1)];
+odd.forEach((value, k) => ring.push([10 + k / 4, 7 + k, value, k], 1));
+const index = new Map([["time", 0], ["cycle", 1], ['a "b", c', 2], ["d", 3]]);
+const source = { ring, time: 0, index, unit: (name) => (name === "d" ? "deg" : ""), label: "" };
+const file = (from, to) => csvOf(source, ['a "b", c', "gone", "d"], from, to, 10);
+told([file(0, 99), file(10.25, 10.75)].map(({ parts, count }) => [parts.join(""), count]));
+"""
+    (text, count), (part, some) = run(code)
+    head, *rows = csv.reader(text.splitlines())
+    assert head == ["time_s", "cycle", 'a "b", c', "d (deg)"]
+    assert [float(row[2]) for row in rows if row[2]] == [0.1, 1e-300, 0.0, 123456789.123, float(np.float32(0.1))]
+    assert [row[2] for row in rows].count("") == 1
+    assert [float(row[0]) for row in rows] == [0, 0.25, 0.5, 0.75, 1.0, 1.25]
+    assert (count, some) == (6, 2)
+    assert len(part.splitlines()) == 3
+
+
+@needs_node
+def test_a_video_is_set_only_where_it_is_off_and_its_offset_is_kept_by_bout():
+    code = """
+const kept = new Map();
+globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
+const { settingOf, offsetOf, keepOffset } = await import("{web}/camera.js");
+const settings = given.map((words) => settingOf(...words));
+const before = offsetOf("a");
+keepOffset("a", -1.5);
+for (let k = 0; k < 250; k += 1) keepOffset(`b${k}`, k);
+keepOffset("b249", 7);
+kept.set("nuc-x", 1);
+const names = Object.keys(JSON.parse(kept.get("nuc-video-offsets")).kept);
+const found = [before, offsetOf("a"), offsetOf("b249"), names.length];
+kept.set("nuc-video-offsets", "rubbish");
+told([settings, found, offsetOf("b249")]);
+"""
+    asked = [
+        *([2.0, 1.0, 1.0, 9.0, True], [2.1, 1.0, 1.0, 9.0, True], [2.1, 1.0, 1.0, 9.0, False]),
+        *([2.2, 1.0, 1.0, 9.0, True], [5.0, 1.0, -3.0, 9.0, False], [0.0, 20.0, 0.0, 9.0, True]),
+    ]
+    settings, found, rubbish = run(code, *asked)
+    assert settings == [None, None, 2.0, 2.0, 0.0, 9.0]
+    assert found == [0, 0, 7, 200], "of more than so many bouts the oldest goes"
+    assert rubbish == 0
 
 
 # --- what is in it, and what is not ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from itertools import count as counting
 from pathlib import Path
@@ -31,6 +32,7 @@ from nuc_engine.machine.needs import need
 
 if TYPE_CHECKING:
     from nuc_engine.bout.run import BoutResult, BoutSpec
+    from nuc_engine.cli.bout.steering import Steering
     from nuc_engine.cli.terminal.seen import BoutSummary
 
 DATA = Path("data")
@@ -124,6 +126,12 @@ _LEG = {"mujoco": "an emulated leg"}
 )
 @limits()
 @gravity_compensation()
+@click.option(
+    "--steered",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Go on as lines of stdin say, and write every cycle to this new file: for nuc ui.",
+)
 @as_json
 @click.pass_context
 def command(
@@ -145,6 +153,7 @@ def command(
     changes: Sequence[tuple[str, str]],
     limits: Sequence[tuple[str, str]],
     gravity: float,
+    steered: Path | None,
     as_json: bool,
 ) -> int:
     """Run one bout of CONFIG and keep everything about it.
@@ -197,9 +206,15 @@ def command(
         labels=_labels(labels, remark),
     )
     with when_ended(interrupt), ProgressLine(_title(spec)) as progress:
-        result = run_bout(spec, progress)
+        result = run_bout(spec, progress, None if steered is None else _steering(steered))
     note_warnings(config, result.warnings, script or "")
     return _report(result, progress.wall_s, plot=plot, as_json=as_json)
+
+
+def _steering(path: Path) -> Steering:
+    from nuc_engine.cli.bout.steering import Steering, commands_of, open_ring
+
+    return Steering(open_ring(path), commands_of(sys.stdin), wallclock.seconds)
 
 
 def _report(result: BoutResult, wall_s: float, *, plot: bool, as_json: bool) -> int:

@@ -121,11 +121,14 @@ def arm(target: Target, as_json: bool) -> int:
     "Nothing but that it was done. Needs no control.",
 )
 @click.argument("why", required=False)
+@click.option("--relay", "by_lines", is_flag=True, help="Do what lines of stdin ask for: for nuc ui --off-by-ssh.")
 @as_json
-def off(target: Target, why: str | None, as_json: bool) -> int:
+def off(target: Target, why: str | None, by_lines: bool, as_json: bool) -> int:
     """Take the torque off at once. It stays off until arm."""
     from nuc_engine.cli import off as hurried  # typed plainly, it does not even come here
 
+    if by_lines:
+        return hurried.serve_lines(target.address)
     return hurried.off(hurried.Wanted(target.address, target.given_name, target.keys, target.timeout_s, why, as_json))
 
 

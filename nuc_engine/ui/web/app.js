@@ -15,6 +15,7 @@ import { legPage } from "./pages/leg.js";
 import { scriptsPage } from "./pages/scripts.js";
 import { tracesPage } from "./pages/traces.js";
 import { valuesPage } from "./pages/values.js";
+import { STRANGER } from "./prove.js";
 import { Api, openSession, Refused } from "./session.js";
 import { offText, onPress, StopLine, Verdict } from "./stop.js";
 
@@ -40,23 +41,23 @@ const FAILED_MS = 1000;
 /** Pictures are drawn again when none has failed for so long. */
 
 const PAGES = [
-  { path: "engine", title: "Engine", make: enginePage, needs: "daemon" },
-  { path: "leg", title: "Leg", make: legPage, needs: "daemon" },
-  { path: "joints", title: "Joints", make: jointsPage, needs: "daemon" },
-  { path: "traces", title: "Traces", make: tracesPage, needs: "daemon" },
-  { path: "scripts", title: "Scripts", make: scriptsPage, needs: "daemon" },
-  { path: "bouts", title: "Bouts", make: boutsPage, needs: "bouts" },
-  { path: "experiments", title: "Experiments", make: experimentsPage, needs: "bouts" },
-  { path: "bench", title: "Bench", make: benchPage, needs: "daemon" },
-  { path: "events", title: "Events", make: eventsPage, needs: "daemon" },
-  { path: "values", title: "All values", make: valuesPage, needs: "daemon" },
+  { path: "engine", title: "Engine", make: enginePage, needs: "daemon", help: "what the daemon runs: configurations, bouts, arming, what is kept, the machine" },
+  { path: "leg", title: "Leg", make: legPage, needs: "daemon", help: "the leg in space, its joints, muscles and sensors; a camera; bouts on the virtual clock" },
+  { path: "joints", title: "Joints", make: jointsPage, needs: "daemon", help: "rules, muscles and motors of all joints, and what can be turned of them" },
+  { path: "traces", title: "Traces", make: tracesPage, needs: "daemon", help: "what changes with time, each cycle of the last ten minutes" },
+  { path: "scripts", title: "Scripts", make: scriptsPage, needs: "daemon", help: "scripts and configurations: written, checked, tried, sent" },
+  { path: "bouts", title: "Bouts", make: boutsPage, needs: "bouts", help: "what was recorded: leg and traces in step, steps in numbers, figures, movies, replays" },
+  { path: "experiments", title: "Experiments", make: experimentsPage, needs: "bouts", help: "the experiments of chapter 7: what was seen then, and with this program" },
+  { path: "bench", title: "Bench", make: benchPage, needs: "daemon", help: "joints by hand, poses, faults, buses and registers" },
+  { path: "events", title: "Events", make: eventsPage, needs: "daemon", help: "what happened, and a mark of yours" },
+  { path: "values", title: "All values", make: valuesPage, needs: "daemon", help: "every value: at the start, saved, now, and who changed it" },
 ];
 
 class App {
   /** @param {string} session */
   constructor(session) {
-    this.api = new Api(session);
     this.live = new Live(session);
+    this.api = new Api(session, () => this.live.proven());
     this.stopLine = new StopLine(session);
     this.verdict = new Verdict();
     /** @type {Map<string, Page>} */
@@ -121,9 +122,9 @@ class App {
       event.preventDefault();
       this.api.open(path).catch((error) => this.say(String(error.message), "bad"));
     };
-    const link = (/** @type {typeof PAGES[number]} */ { path, title }) => {
+    const link = (/** @type {typeof PAGES[number]} */ { path, title, help }) => {
       const on = { click: (/** @type {MouseEvent} */ event) => apart(event, path), auxclick: (/** @type {MouseEvent} */ event) => apart(event, path) };
-      return h("a", { href: `#${path}`, tabindex: "-1", on }, title);
+      return h("a", { href: `#${path}`, tabindex: "-1", on, help }, title);
     };
     // Who stands there when the server is back stays there.
     keyed(id("nav"), this.pages, ({ path }) => path, link);
@@ -229,7 +230,7 @@ class App {
   tellLiveness(now) {
     const { live } = this;
     if (live.welcome && live.welcome.daemon === null && !this.failure) {
-      setText(id("livetext"), live.open ? "bouts only: no daemon is watched" : "the server of this page does not answer");
+      setText(id("livetext"), live.open ? "bouts only: no daemon is watched" : live.stranger ? STRANGER : "the server of this page does not answer");
       document.body.classList.add("no-daemon");
       id("notlive").hidden = true;
       return;
@@ -335,9 +336,11 @@ class App {
   }
 
   armButton() {
-    const { button } = holdButton("Hold 1 s to arm", () => {
-      void this.act("arm", {}, this.context.line("arm"), () => "armed: the joints start from where they are");
-    });
+    const { button } = holdButton(
+      "Hold 1 s to arm",
+      () => void this.act("arm", {}, this.context.line("arm"), () => "armed: the joints start from where they are"),
+      { help: "hold it down for a second, by pointer, Space or Enter: the engine may then drive the servos that are named" },
+    );
     button.classList.add("arm");
     return button;
   }

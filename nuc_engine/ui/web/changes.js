@@ -83,7 +83,7 @@ export function changesBar({ desk, live, act, line }) {
   });
   const why = h("span", { class: "note" });
   const body = h("tbody", {});
-  const summary = h("summary", {});
+  const summary = h("summary", { help: "what was changed, when and by whom, the newest first" });
   const list = h(
     "details",
     { class: "panel edits" },

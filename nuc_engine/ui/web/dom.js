@@ -119,7 +119,7 @@ export function helpOf(target) {
 
 /**
  * A table from a head and rows of cells.
- * @param {string} caption read aloud, not shown
+ * @param {string} caption read aloud, and shown as help
  * @param {Child[]} head
  * @param {Child[][]} rows
  * @param {string} [className]
@@ -127,7 +127,7 @@ export function helpOf(target) {
 export function table(caption, head, rows, className = "") {
   return h(
     "table",
-    { class: className },
+    { class: className, help: caption },
     h("caption", { class: "unseen" }, caption),
     h("thead", {}, h("tr", {}, head.map((cell) => h("th", { scope: "col" }, cell)))),
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell))))),

@@ -4,7 +4,7 @@ import { h, setText } from "./dom.js";
 import { Refused } from "./session.js";
 
 /** @typedef {{id: string, kind: string, state: string, progress: number | null, text: string, verdict: string | null, file: string | null,
- *   result: string | null}} Job */
+ *   result: string | null, line?: string}} Job */
 
 const POLL_MS = 400;
 const AGAIN_MS = 1500;
@@ -51,7 +51,9 @@ export function jobControl({ api, say }, { label, help, begin, ended }, signal) 
   };
   const ask = async (/** @type {() => Promise<Job>} */ how) => {
     try {
-      await tell(await how());
+      const job = await how();
+      if (how === begin && job.line) say(`${label}: begun`, "", job.line);
+      await tell(job);
     } catch (error) {
       if (error instanceof Refused) {
         setText(text, error.message);

@@ -37,7 +37,7 @@ class Lane {
     this.top = h("span", { class: "lane-top", "aria-hidden": "true" });
     this.bottom = h("span", { class: "lane-bottom", "aria-hidden": "true" });
     const button = (/** @type {string} */ sign, /** @type {string} */ event, /** @type {string} */ label) =>
-      h("button", { type: "button", class: "quiet", "aria-label": `${label} ${name}`, on: { click: () => tell(event, this) } }, sign);
+      h("button", { type: "button", class: "quiet", "aria-label": `${label} ${name}`, help: `${label} this trace`, on: { click: () => tell(event, this) } }, sign);
     this.title = h("span", { class: "lane-name" }, name);
     this.element = h(
       "div",
@@ -473,7 +473,7 @@ export class Lanes {
     }
     const digits = digitsFor(lane.high - lane.low);
     setText(lane.value, number(value, digits));
-    setText(lane.unit, there ? shortUnit(source.unit(lane.name)) : "not recorded");
+    setText(lane.unit, there ? shortUnit(source.unit(lane.name)) : this.sources.length ? "not recorded" : "");
     const known = lane.high > lane.low;
     setText(lane.top, known ? number(lane.high, digits) : "");
     setText(lane.bottom, known ? number(lane.low, digits) : "");

@@ -1,6 +1,7 @@
 // The daemon, as this tab sees it: records, status and events as they come, and requests by the tab's own client.
 
 import { readFrame } from "./frames.js";
+import { provenSocket, STRANGER } from "./prove.js";
 import { Ring } from "./ring.js";
 import { Api, Refused } from "./session.js";
 
@@ -20,6 +21,8 @@ const BEAT_MS = 1000;
 const ANSWER_MS = 45_000;
 const AGAIN_MS = [200, 400, 800, 1500];
 const NO_SESSION = 4003;
+/** How long what is asked by HTTP waits for a connection over which the server has proved itself. */
+const PROVEN_MS = 2000;
 /** Their words or answers may be longer than a message of a WebSocket. */
 const LONG = new Set(["validate", "documents", "configure", "store_configuration", "script", "script_text", "store_script"]);
 
@@ -30,6 +33,8 @@ export class Live extends EventTarget {
     this.session = session;
     this.open = false;
     this.denied = false;
+    /** Who answers at this page's port is not its server. */
+    this.stranger = false;
     this.refusals = 0;
     /** @type {{daemon: string | null, bouts: boolean, author: string, client?: string, every_cycle?: boolean, tab?: string} | null} */
     this.welcome = null;
@@ -76,39 +81,54 @@ export class Live extends EventTarget {
     this.beatAt = 0;
     /** When it was first welcome here, as performance.now(). */
     this.openedAt = NaN;
-    /** @type {WebSocket | null} */
+    /** Of a server that has proved itself. @type {WebSocket | null} */
     this.socket = null;
     this.connect();
     setInterval(() => this.sendBeat(), BEAT_MS);
   }
 
   connect() {
-    const socket = new WebSocket(`ws://${location.host}/live`);
-    socket.binaryType = "arraybuffer";
-    this.socket = socket;
-    socket.onopen = () => socket.send(JSON.stringify({ session: this.session }));
-    socket.onmessage = (event) => {
+    const proven = (/** @type {WebSocket} */ socket) => {
+      this.socket = socket;
+      this.stranger = false;
+      this.heardAt = performance.now();
+      this.tell("proven");
+    };
+    const message = (/** @type {MessageEvent} */ event) => {
       this.heardAt = performance.now();
       // Timers of a tab that is not looked at are slow; what comes in is not.
       if (this.heardAt - this.beatAt > BEAT_MS) this.sendBeat();
       if (event.data instanceof ArrayBuffer) this.takeRecords(event.data);
       else this.take(JSON.parse(event.data));
     };
-    socket.onclose = (event) => {
+    const closed = (/** @type {number} */ code, /** @type {boolean} */ stranger) => {
       this.open = false;
+      this.socket = null;
+      this.stranger = stranger;
       for (const { reject, timer } of this.waiting.values()) {
         clearTimeout(timer);
         reject(new Refused("gone", "the connection ended before the answer came", "look whether it was done"));
       }
       this.waiting.clear();
       // Once may be that a busy machine said its session too late.
-      this.refusals = event.code === NO_SESSION ? this.refusals + 1 : 0;
+      this.refusals = code === NO_SESSION ? this.refusals + 1 : 0;
       this.denied = this.refusals > 1;
       this.tell("closed");
       if (this.denied) return;
       setTimeout(() => this.connect(), AGAIN_MS[Math.min(this.tries, AGAIN_MS.length - 1)]);
       this.tries += 1;
     };
+    provenSocket("/live", this.session, { proven, message, closed });
+  }
+
+  /** Wait until the server of this page has proved itself. Throws Refused where it has not in time. */
+  async proven() {
+    if (this.socket) return;
+    const heard = await new Promise((done) => {
+      const timer = setTimeout(() => done(false), PROVEN_MS);
+      this.addEventListener("proven", () => (clearTimeout(timer), done(true)), { once: true });
+    });
+    if (!heard) throw this.stranger ? new Refused("gone", STRANGER) : new Refused("gone", "the server of this page does not answer", "is `nuc ui` still running?");
   }
 
   sendBeat() {
@@ -265,6 +285,7 @@ export class Live extends EventTarget {
    */
   liveness(now) {
     const sinceMs = now - (this.columns.length ? this.recordAt : this.heardAt);
+    if (this.stranger) return { live: false, sinceMs, why: STRANGER };
     if (this.denied) return { live: false, sinceMs, why: "this page's key is no longer good: open it again with `nuc ui`" };
     if (!this.open) return { live: false, sinceMs, why: "the server of this page (nuc ui) does not answer" };
     if (this.gone) return { live: false, sinceMs, why: this.gone.why };

@@ -296,11 +296,12 @@ export interface PoseAnswer {
   path: string;
 }
 
-/** Move joints slowly: to these angles (joint to degrees), or to a pose that was saved. They move on their own. */
+/** Move joints slowly: to these angles (joint to degrees), or to a pose that was saved. They move on their own. With `merge`, the number of one's last edit that took effect, both are undone as one. */
 export interface PoseRequest {
   angles?: Record<string, number> | null;
   rate_deg_s?: number | null;
   name?: string | null;
+  merge?: number;
 }
 
 /** Save the pose the leg is in. */

@@ -40,9 +40,13 @@ export async function openSession() {
 
 /** What is under /api, asked for with the session's secret. */
 export class Api {
-  /** @param {string} session */
-  constructor(session) {
+  /**
+   * @param {string} session
+   * @param {() => Promise<void>} [proven] waits until the server is known to be this page's own; throws Refused
+   */
+  constructor(session, proven = async () => {}) {
     this.session = session;
+    this.proven = proven;
   }
 
   /**
@@ -54,6 +58,8 @@ export class Api {
     /** @type {Record<string, string>} */
     const headers = { Authorization: `Bearer ${this.session}` };
     if (body !== undefined) headers["Content-Type"] = "application/json";
+    await this.proven();
+    signal?.throwIfAborted();
     let answer;
     try {
       answer = await fetch(`/api/${path}`, { method, headers, body: body === undefined ? null : JSON.stringify(body), signal });

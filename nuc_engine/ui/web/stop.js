@@ -1,5 +1,7 @@
 // The red button's own connection: whether it would be heard is known before it is needed.
 
+import { provenSocket, STRANGER } from "./prove.js";
+
 /** It is probed twice a second. */
 const QUIET_MS = 1000;
 const AGAIN_MS = 300;
@@ -18,7 +20,7 @@ export class StopLine extends EventTarget {
   constructor(session) {
     super();
     this.session = session;
-    /** @type {WebSocket | null} */
+    /** Of a server that has proved itself. @type {WebSocket | null} */
     this.socket = null;
     /** @type {number | null} */
     this.readyMs = null;
@@ -33,16 +35,19 @@ export class StopLine extends EventTarget {
   }
 
   connect() {
-    const socket = new WebSocket(`ws://${location.host}/stop`);
-    this.socket = socket;
-    socket.onopen = () => socket.send(JSON.stringify({ session: this.session }));
-    socket.onmessage = (event) => this.take(JSON.parse(event.data));
-    socket.onclose = () => {
-      this.readyMs = null;
-      this.why = "the server of this page does not answer";
-      this.dispatchEvent(new Event("change"));
-      setTimeout(() => this.connect(), AGAIN_MS);
-    };
+    provenSocket("/stop", this.session, {
+      proven: (socket) => {
+        this.socket = socket;
+      },
+      message: (event) => this.take(JSON.parse(event.data)),
+      closed: (_code, stranger) => {
+        this.socket = null;
+        this.readyMs = null;
+        this.why = stranger ? STRANGER : "the server of this page does not answer";
+        this.dispatchEvent(new Event("change"));
+        setTimeout(() => this.connect(), AGAIN_MS);
+      },
+    });
   }
 
   /** @param {any} message */

@@ -231,7 +231,8 @@ function jointRow({ live, act, say, line }, known, joint, speed, drive, presses)
   let target = NaN;
   const goLine = () => line("pose go", { rate: speed() }, [`${name}=${number(target, 1).replace("\u2212", "-")}`]);
   const sender = new Sender({
-    ask: (/** @type {number} */ angle) => live.ask("pose", { angles: { [name]: angle }, rate_deg_s: speed() }),
+    // A drag, however many angles it goes through, is one step of undo.
+    ask: (/** @type {number} */ angle, merge) => live.ask("pose", { angles: { [name]: angle }, rate_deg_s: speed(), ...(merge ? { merge } : {}) }),
     told: (_answer, angle, more) => {
       if (!more) say(`${name} goes to ${number(angle, 1)} deg`, "good", goLine());
     },
@@ -250,6 +251,7 @@ function jointRow({ live, act, say, line }, known, joint, speed, drive, presses)
     typed.value = slider.value;
     go(slider.valueAsNumber);
   });
+  slider.addEventListener("change", () => sender.end());
   // Enter alone sends what is typed: who only leaves the field has not decided.
   typed.addEventListener("keydown", (event) => {
     if (event.key === "Escape") typed.value = slider.value;
@@ -258,7 +260,10 @@ function jointRow({ live, act, say, line }, known, joint, speed, drive, presses)
     const problem = angleProblem(typed.value, low, high);
     setAttribute(typed, "aria-invalid", problem ? "true" : null);
     if (problem) say(`${name}: ${problem}: not sent`, "bad");
-    else go(typed.valueAsNumber);
+    else {
+      go(typed.valueAsNumber);
+      sender.end();
+    }
   });
   typed.addEventListener("input", () => setAttribute(typed, "aria-invalid", null));
   typed.addEventListener("blur", () => setAttribute(typed, "aria-invalid", null));
@@ -427,7 +432,7 @@ function posesSection({ live, act, line, say }, known, speed) {
  */
 function faultsSection({ live }, known) {
   const body = h("div", {});
-  const whole = h("details", {}, h("summary", {}, "All faults, and what to do about each"));
+  const whole = h("details", { help: "every fault there is: what it does, when, and how to go on" }, h("summary", {}, "All faults, and what to do about each"));
   let shown = "";
   let listed = 0;
   return {

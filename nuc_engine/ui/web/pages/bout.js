@@ -1,7 +1,11 @@
 // One bout, or two over each other: what it was, its steps in numbers, leg and traces in step, figures, movie, replay.
 
+import { videoBeside } from "../camera.js";
+import { shellLine } from "../ctl.js";
 import { fill, h, setAttribute, setText, table } from "../dom.js";
-import { bytes, clock, number } from "../format.js";
+import { csvOf } from "../export.js";
+import { keepAs } from "../fetchbout.js";
+import { bytes, clock, counted, number } from "../format.js";
 import { readFrame } from "../frames.js";
 import { jobControl } from "../jobs.js";
 import { exactAt, Lanes } from "../lanes.js";
@@ -34,7 +38,7 @@ export function boutView(context, id, other) {
   const title = h("h2", {}, "reading \u2026");
   const facts = h("p", { class: "note" });
   const body = h("div", { class: "bout-body" });
-  const element = h("div", { class: "bout" }, h("div", { class: "toolbar" }, h("a", { href: "#bouts", class: "button" }, "\u25c2 All bouts"), title, facts), body);
+  const element = h("div", { class: "bout" }, h("div", { class: "toolbar" }, h("a", { href: "#bouts", class: "button", help: "back to the list" }, "\u25c2 All bouts"), title, facts), body);
   /** @type {string[]} */
   const blobs = [];
   /** @type {ReturnType<typeof player> | null} */
@@ -60,7 +64,7 @@ export function boutView(context, id, other) {
       playing = player(context, [bout, ...(second ? [second] : [])], [id, ...(second ? [other] : [])], signal);
       fill(
         body,
-        bout.dry_run ? h("p", { class: "panel dry-run", role: "note" }, h("strong", {}, "DRY RUN. "), "An emulated leg on its plant's ground, on a simulated clock, from values and joint angles that were in force. It says nothing of the ground and the hands that are there. It is kept as long as this server runs, among its last jobs.") : null,
+        bout.dry_run ? h("p", { class: "panel dry-run", role: "note" }, h("strong", {}, `${bout.manifest.spec?.labels?.kind === "virtual clock" ? "VIRTUAL CLOCK" : "DRY RUN"}. `), "An emulated leg on its plant's ground, on a simulated clock, from values and joint angles that were in force. It says nothing of the ground and the hands that are there. It is kept as long as this server runs, among its last jobs.") : null,
         playing.element,
         statistics(bout, second),
         bout.notes?.length ? h("ul", { class: "problems panel" }, bout.notes.map((text) => h("li", {}, text))) : null,
@@ -111,6 +115,7 @@ function player({ api, say }, bouts, ids, signal) {
   /** @type {Source[]} */
   let sources = [];
 
+  const video = videoBeside(bout.folder, signal);
   const lanes = new Lanes({
     onCursor: (time) => {
       if (!Number.isNaN(time) && !running) seek(time);
@@ -119,16 +124,22 @@ function player({ api, say }, bouts, ids, signal) {
     onPan: (seconds) => show(from + seconds, to + seconds),
   });
 
-  const play = h("button", { type: "button", "aria-pressed": "false" }, "\u25b6 Play");
-  const speed = h("select", { "aria-label": "speed" }, [0.1, 0.25, 0.5, 1, 2, 5].map((factor) => h("option", { value: factor, selected: factor === 1 }, `\u00d7${factor}`)));
-  const slider = h("input", { type: "range", min: bout.begin_s, max: bout.end_s, step: 0.001, value: bout.begin_s, "aria-label": "time in the bout", class: "scrub" });
+  const play = h("button", { type: "button", "aria-pressed": "false", help: "let leg and traces go on from the cursor" }, "\u25b6 Play");
+  const speed = h("select", { "aria-label": "speed", help: "how fast it plays" }, [0.1, 0.25, 0.5, 1, 2, 5].map((factor) => h("option", { value: factor, selected: factor === 1 }, `\u00d7${factor}`)));
+  const slider = h("input", { type: "range", min: bout.begin_s, max: bout.end_s, step: 0.001, value: bout.begin_s, "aria-label": "time in the bout", class: "scrub", help: "move to another moment of the bout" });
   const where = h("output", { class: "readout" });
   const whole = h("button", { type: "button", help: "show the whole bout" }, "Whole");
-  const closer = h("button", { type: "button", "aria-label": "zoom in around the cursor" }, "+");
-  const farther = h("button", { type: "button", "aria-label": "zoom out" }, "\u2212");
+  const closer = h("button", { type: "button", "aria-label": "zoom in around the cursor", help: "show less time, around the cursor" }, "+");
+  const farther = h("button", { type: "button", "aria-label": "zoom out", help: "show more time" }, "\u2212");
   const how = h("span", { class: "note" });
+  const file = h("button", { type: "button", disabled: true, help: "each record of the stretch that is shown, of these traces, as a file of numbers (CSV) into your downloads; of a longer stretch `nuc export` makes one" }, "CSV");
+  file.addEventListener("click", () => {
+    const { parts, count } = csvOf(sources[0], lanes.names, from, to + 1e-6, 0);
+    keepAs(parts, `${bout.name.split("/").at(-1)}_traces.csv`);
+    say(`${counted(count, "record")}, into your downloads`, "good", shellLine(["nuc", "export", bout.folder, "--csv"]));
+  });
   const looks = h("div", { class: "segmented", role: "group", "aria-label": "where to look from" });
-  for (const [name, { title }] of Object.entries(VIEWS)) looks.append(h("button", { type: "button", on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
+  for (const [name, { title }] of Object.entries(VIEWS)) looks.append(h("button", { type: "button", help: `look at it from here: ${title.toLowerCase()}`, on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
 
   const step = (/** @type {number} */ records) => {
     const source = sources[0];
@@ -137,8 +148,8 @@ function player({ api, say }, bouts, ids, signal) {
     const at = Math.max(ring.begin, Math.min(ring.end - 1, ring.find(source.time, cursor - 1e-9) + records));
     seek(ring.at(source.time, at));
   };
-  const earlier = h("button", { type: "button", "aria-label": "one record back", on: { click: () => step(-1) } }, "\u25c2");
-  const later = h("button", { type: "button", "aria-label": "one record on", on: { click: () => step(1) } }, "\u25b8");
+  const earlier = h("button", { type: "button", "aria-label": "one record back", help: "one record back", on: { click: () => step(-1) } }, "\u25c2");
+  const later = h("button", { type: "button", "aria-label": "one record on", help: "one record on", on: { click: () => step(1) } }, "\u25b8");
 
   const seek = (/** @type {number} */ time) => {
     cursor = Math.max(bout.begin_s, Math.min(bout.end_s, time));
@@ -257,6 +268,7 @@ function player({ api, say }, bouts, ids, signal) {
       sources = found;
       lanes.sources = sources;
       lanes.spoil();
+      file.disabled = !!found[0].decimated;
       const coarse = found.filter(({ decimated }) => decimated);
       const unsure = coarse.some((source) => !source.switches) ? ", ACTIONS ARE APPROXIMATE" : "";
       setText(how, coarse.length ? `least and largest of several records${unsure}; zoom in for each` : "every record");
@@ -277,7 +289,7 @@ function player({ api, say }, bouts, ids, signal) {
   const joints = model ? chainOf(model).filter((joint) => joint.states.length) : [];
   const preferred = joints.flatMap((joint) => [`${joint.name}.state`, ...(joint.motor ? [joint.motor.angle_sensor.name] : [])]);
   lanes.setNames([...preferred, "plant.contact_n"].filter((name) => columns.has(name)));
-  const add = h("input", { type: "text", list: "bout-columns", placeholder: "add a trace \u2026", class: "medium", "aria-label": "add a trace to the bout", spellcheck: "false", autocomplete: "off" });
+  const add = h("input", { type: "text", list: "bout-columns", placeholder: "add a trace \u2026", class: "medium", "aria-label": "add a trace to the bout", help: "name of any column that was recorded", spellcheck: "false", autocomplete: "off" });
   add.addEventListener("change", () => {
     if (columns.has(add.value)) {
       lanes.setNames([...lanes.names, add.value]);
@@ -298,8 +310,8 @@ function player({ api, say }, bouts, ids, signal) {
       h(
         "div",
         { class: "player-body" },
-        h("div", { class: "player-leg" }, h("div", { class: "stage-canvas" }, view.paper.canvas), looks),
-        h("div", { class: "player-traces" }, h("div", { class: "toolbar" }, whole, h("span", { class: "segmented" }, closer, farther), add, list, how), lanes.element),
+        h("div", { class: "player-leg" }, h("div", { class: "stage-canvas" }, view.paper.canvas), looks, bouts.length > 1 ? null : video.element),
+        h("div", { class: "player-traces" }, h("div", { class: "toolbar" }, whole, h("span", { class: "segmented" }, closer, farther), add, list, file, how), lanes.element),
       ),
     ),
     load,
@@ -313,6 +325,7 @@ function player({ api, say }, bouts, ids, signal) {
         if (cursor >= bout.end_s) stop();
         if (cursor > to) show(cursor, cursor + (to - from));
       }
+      video.follow(cursor, running, rate);
       view.draw();
       setText(lanes.where, clock(cursor, 3));
       lanes.draw({ from, to, cursor, levels: () => [], marks, start: 0, axis: (time) => clock(time, to - from < 5 ? 2 : to - from < 30 ? 1 : 0) }, now);
@@ -341,7 +354,7 @@ function statistics(bout, second) {
   ];
   return h(
     "section",
-    { class: "panel", "aria-label": "steps" },
+    { class: "panel", "aria-label": "steps", help: "mean and standard deviation of the steps of each window" },
     h("h3", { help: "mean and standard deviation of each window's steps, as `nuc stats` has them" }, "Steps"),
     windows.length ? h("div", { class: "scroller-x", tabindex: 0, role: "region", "aria-label": "steps in numbers" }, table("steps of each window, mean and standard deviation", ["window", ...windows.map(({ title }) => title)], rows, "numbers")) : h("p", { class: "note" }, bout.statistics?.error ?? "nothing could be measured"),
   );
@@ -365,7 +378,7 @@ function figures(bout, picture) {
     });
     return button;
   });
-  return h("section", { class: "panel", "aria-label": "figures" }, h("h3", {}, "Figures"), h("div", { class: "actions" }, buttons.length ? buttons : "none"), place);
+  return h("section", { class: "panel", "aria-label": "figures", help: "figures as `nuc plot` draws them; each is drawn when it is asked for" }, h("h3", {}, "Figures"), h("div", { class: "actions" }, buttons.length ? buttons : "none"), place);
 }
 
 /**
@@ -406,7 +419,7 @@ function log(bout, seek) {
   ]);
   return h(
     "section",
-    { class: "panel", "aria-label": "what happened in it" },
+    { class: "panel", "aria-label": "what happened in it", help: "a click on its time moves leg and traces there" },
     h("h3", {}, "What happened"),
     rows.length ? h("div", { class: "scroller short", tabindex: 0, role: "region", "aria-label": "events of the bout" }, table("events of the bout", ["at", "event", "what", "who"], rows, "events")) : h("p", { class: "note" }, "nothing was noted"),
   );
@@ -431,5 +444,5 @@ function files({ api, say }, id, bout, signal) {
     }
   };
   const rows = (bout.files ?? []).map((file) => [h("button", { type: "button", class: "link", on: { click: () => void fetchFile(file) } }, file.name), bytes(file.bytes)]);
-  return h("section", { class: "panel", "aria-label": "files" }, h("h3", {}, "Files"), h("p", { class: "note mono" }, bout.folder ?? ""), table("files of the bout", ["file", "size"], rows, "numbers"));
+  return h("section", { class: "panel", "aria-label": "files", help: "a click copies the file into your downloads" }, h("h3", {}, "Files"), h("p", { class: "note mono" }, bout.folder ?? ""), table("files of the bout", ["file", "size"], rows, "numbers"));
 }

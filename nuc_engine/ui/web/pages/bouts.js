@@ -22,7 +22,7 @@ export const idOf = (entry) => entry.id ?? encodeURIComponent(entry.name);
  */
 export function boutsPage(context) {
   const { api, say } = context;
-  const search = h("input", { type: "search", placeholder: "search names, labels, notes", "aria-label": "search bouts" });
+  const search = h("input", { type: "search", placeholder: "search names, labels, notes", "aria-label": "search bouts", help: "show only bouts with these words in name, configuration, script, labels, notes or what was seen" });
   const count = h("p", { class: "note", role: "status" });
   const again = h("button", { type: "button", help: "read the folder again" }, "Read again");
   const body = h("tbody", {});
@@ -35,7 +35,7 @@ export function boutsPage(context) {
     h("div", { class: "toolbar" }, search, again, compare, count),
     h(
       "div",
-      { class: "scroller", tabindex: 0, role: "region", "aria-label": "bouts, newest first" },
+      { class: "scroller", tabindex: 0, role: "region", "aria-label": "bouts, newest first", help: "a click on its name opens a bout; tick two to compare them; the picture is the foot's path from above" },
       h(
         "table",
         { class: "bouts" },

@@ -262,8 +262,8 @@ function configurationSection({ live, act, line, say }) {
 function logSection({ live, act, line }) {
   const state = h("p", { class: "note live" });
   const out = h("input", { type: "text", placeholder: "by time", spellcheck: "false" });
-  const begin = h("button", { type: "submit" }, "Log from now");
-  const end = h("button", { type: "button" }, "End the log");
+  const begin = h("button", { type: "submit", help: "write a data directory from now on, where the daemon does not log every bout" }, "Log from now");
+  const end = h("button", { type: "button", help: "end what Log from now began" }, "End the log");
   const logLine = lineOf();
   const form = h("form", { class: "form" }, field("directory", out, "name of the data directory"), h("div", { class: "actions" }, begin, end, logLine.place));
   const follow = () => logLine.tell(line("log", { out: out.value }));
@@ -294,7 +294,7 @@ function machineSection({ live }) {
   const heads = ["task", "period", "late, p99", "late, max", "takes, p99", "overruns"];
   let shown = "";
   return {
-    element: section("Machine", "how punctual the engine is, who is connected, and what went wrong on the way", where, body),
+    element: section("Machine", "how punctual the engine is, who is connected, and what went wrong on the way", where, h("div", { help: "of each task its period, how late it began and how long it took (99 % of the last second, and the most since the daemon began), and how often it was not done in time; below, who is connected and since when they have said nothing" }, body)),
     tell() {
       const { status } = live;
       setText(where, live.welcome?.daemon ?? "");
@@ -343,7 +343,7 @@ function machineSection({ live }) {
  * @returns {Section}
  */
 function endSection({ live, act, line }) {
-  const { button } = holdButton("Hold 1 s to shut down", () => void act("shutdown", {}, line("shutdown", { yes: true }), () => "the daemon ends"), { class: "danger" });
+  const { button } = holdButton("Hold 1 s to shut down", () => void act("shutdown", {}, line("shutdown", { yes: true }), () => "the daemon ends"), { class: "danger", help: "hold it down for a second: the daemon then ends, for everybody" });
   const endLine = lineOf();
   return {
     element: section("Shut down", "ends the daemon: the bout is stopped, the torque taken off, the data flushed", h("p", { class: "note" }, "The bout is stopped, the torque taken off, the data flushed."), h("div", { class: "actions" }, button, endLine.place)),

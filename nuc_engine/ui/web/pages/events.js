@@ -42,12 +42,12 @@ export function collapsed(events) {
  * @returns {Page}
  */
 export function eventsPage({ live, act, line }) {
-  const text = h("input", { type: "search", placeholder: "name, text, author", "aria-label": "show events with" });
-  const kind = h("select", { "aria-label": "show events of one name" }, h("option", { value: "" }, "all names"));
+  const text = h("input", { type: "search", placeholder: "name, text, author", "aria-label": "show events with", help: "show only events with these words" });
+  const kind = h("select", { "aria-label": "show events of one name", help: "show only events of this name" }, h("option", { value: "" }, "all names"));
   const follow = h("input", { type: "checkbox", checked: true });
   const together = h("input", { type: "checkbox", checked: true });
   const mark = h("input", { type: "text", placeholder: "foot slipped", maxlength: 500 });
-  const markForm = h("form", { class: "mark" }, field("mark this moment", mark, "written into the log with the time and your name"), h("button", { type: "submit" }, "Mark"));
+  const markForm = h("form", { class: "mark" }, field("mark this moment", mark, "written into the log with the time and your name"), h("button", { type: "submit", help: "write this remark into the log now, with the time and your name" }, "Mark"));
   markForm.addEventListener("submit", (event) => {
     event.preventDefault();
     const words = mark.value.trim();
@@ -60,7 +60,7 @@ export function eventsPage({ live, act, line }) {
   const count = h("p", { class: "note", role: "status" });
   const scroller = h(
     "div",
-    { class: "scroller", tabindex: 0, role: "region", "aria-label": "events, newest last" },
+    { class: "scroller", tabindex: 0, role: "region", "aria-label": "events, newest last", help: "time of day, engine time, what it is called, what it says, who did it, and how often one after the other" },
     h(
       "table",
       { class: "events" },
@@ -109,7 +109,7 @@ export function eventsPage({ live, act, line }) {
       "div",
       { class: "page page-events" },
       h("h1", { class: "unseen" }, "Events"),
-      h("div", { class: "toolbar" }, text, kind, h("label", { class: "check" }, follow, "follow"), h("label", { class: "check", help: "repeats one after the other stand in one line, with the newest of them" }, together, "repeats together"), count, markForm),
+      h("div", { class: "toolbar" }, text, kind, h("label", { class: "check", help: "keep the newest in sight" }, follow, "follow"), h("label", { class: "check", help: "repeats one after the other stand in one line, with the newest of them" }, together, "repeats together"), count, markForm),
       scroller,
     ),
     show: again,

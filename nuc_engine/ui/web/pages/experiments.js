@@ -196,7 +196,7 @@ async function fillVerdict({ api }, experiment, whose, part, signal) {
     const { verdict, page, folder } = await api.json(path, { signal });
     const rows = /** @type {JudgedRow[]} */ (verdict.rows ?? []);
     const about = `${verdict.repetitions} repetitions from seed ${verdict.seed}, on ${verdict.bus}; ${folder}`;
-    fill(part, head, h("p", { class: "note" }, about), ...rows.map((row) => judged(api, path, row, signal)), page ? h("details", {}, h("summary", {}, "The page, as it is written"), h("pre", { class: "page-text", tabindex: 0 }, page)) : "");
+    fill(part, head, h("p", { class: "note" }, about), ...rows.map((row) => judged(api, path, row, signal)), page ? h("details", { help: "the page of docs/experiments, or of your own run" }, h("summary", {}, "The page, as it is written"), h("pre", { class: "page-text", tabindex: 0 }, page)) : "");
   } catch (error) {
     if (signal.aborted) return;
     if (!(error instanceof Refused)) throw error;
@@ -241,7 +241,7 @@ function judged(api, path, row, signal) {
     h("p", {}, `Seen on the robot: ${row.saw}`),
     outcomes.length ? table(`what was seen of ${row.name}`, ["bout", "window", "seen"], outcomes) : "",
     row.control ? h("p", { class: "note" }, `Control: ${row.control.why} As seen in ${row.control.as_seen.count} of ${row.control.as_seen.of}.`) : "",
-    h("details", {}, h("summary", {}, `${counted(trials.length, "repetition")}, seed by seed`), h("div", { class: "scroller short", tabindex: 0, role: "region", "aria-label": `seeds of ${row.name}` }, table(`seeds of ${row.name}`, ["seed", "came out", "why", "kicks", "numbers"], trials))),
+    h("details", { help: "what came of each repetition, and why" }, h("summary", {}, `${counted(trials.length, "repetition")}, seed by seed`), h("div", { class: "scroller short", tabindex: 0, role: "region", "aria-label": `seeds of ${row.name}` }, table(`seeds of ${row.name}`, ["seed", "came out", "why", "kicks", "numbers"], trials))),
     ...figures,
   );
 }

@@ -371,7 +371,7 @@ function knobsPart({ context, hdsos, names }, title, of) {
   });
   if (!found.length) return { element: null };
   const knobs = found.map((knob) => knobControl(context, knob));
-  const element = h("details", { class: "more" }, h("summary", {}, title), h("div", { class: "knobs" }, knobs.map((knob) => knob.element)));
+  const element = h("details", { class: "more" }, h("summary", { help: `${title}: each number with a slider` }, title), h("div", { class: "knobs" }, knobs.map((knob) => knob.element)));
   return {
     element,
     tell() {

@@ -43,7 +43,7 @@ export function keepSection({ live, act, line }) {
   });
 
   const script = h("input", { type: "text", required: true, pattern: NAMES, maxlength: 64, placeholder: "first_try", spellcheck: "false" });
-  const record = h("button", { type: "submit" }, "Record edits");
+  const record = h("button", { type: "submit", help: "write down every edit with its time, whoever makes it, as a script" }, "Record edits");
   const state = h("p", { class: "note live" });
   const recordLine = lineOf();
   const recording = h("form", { class: "form" }, field("script", script, "what the script will be called"), h("div", { class: "actions" }, record, recordLine.place), state);
@@ -76,7 +76,7 @@ export function keepSection({ live, act, line }) {
  * @returns {Section}
  */
 export function fetchSection({ live, say, line }) {
-  const list = h("select", { "aria-label": "bouts of the daemon, newest first" });
+  const list = h("select", { "aria-label": "bouts of the daemon, newest first", help: "which bout of the daemon is to be copied" });
   const again = h("button", { type: "button", class: "small", help: "ask the daemon for its bouts" }, "List bouts");
   const all = h("button", { type: "button", disabled: true, help: "all files of this bout as one archive, into your downloads" }, "Fetch all (.tar)");
   const cancel = h("button", { type: "button", hidden: true }, "Cancel");

@@ -1,10 +1,12 @@
 // The leg as it is now, and beside it each joint with its muscles and sensors.
 
+import { cameraBeside } from "../camera.js";
 import { fill, h, roving, setAttribute, setText } from "../dom.js";
 import { number, shortUnit } from "../format.js";
 import { aboveGround } from "../kinematics.js";
 import { LegView, VIEWS } from "../legview.js";
 import { actionsOf, chainOf, described } from "../model.js";
+import { virtualView } from "./virtual.js";
 
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../app.js").Page} Page */
@@ -17,14 +19,17 @@ const OLD_FOOT_MS = 300;
  * @param {Context} context
  * @returns {Page}
  */
-export function legPage({ live, go }) {
+export function legPage(context) {
+  const { live, go } = context;
+  const virtual = virtualView(context);
+  const camera = cameraBeside();
   const view = new LegView();
   const joints = h("div", { class: "joints", id: "joints" });
   const note = h("p", { class: "note", id: "leg-note" });
   const foot = h("p", { class: "readout live", id: "foot" });
   const looks = h("div", { class: "segmented", role: "group", "aria-label": "where to look from" });
   for (const [name, { title }] of Object.entries(VIEWS)) {
-    looks.append(h("button", { type: "button", "data-view": name, on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
+    looks.append(h("button", { type: "button", help: `look at it from here: ${title.toLowerCase()}`, "data-view": name, on: { click: () => view.look(/** @type {keyof VIEWS} */ (name)) } }, title));
   }
   roving(looks);
   const mark = () => {
@@ -38,7 +43,7 @@ export function legPage({ live, go }) {
   const trailOf = h("select", { "aria-label": "whose action colours the foot's path", help: "the foot's path has the colour of this joint's action at each moment" });
   const trailS = h(
     "select",
-    { "aria-label": "how much of the foot's path" },
+    { "aria-label": "how much of the foot's path", help: "how much of the foot's path is drawn behind it" },
     [2, 5, 10, 20].map((seconds) => h("option", { value: seconds, selected: seconds === 5 }, `${seconds} s of path`)),
   );
   trailOf.addEventListener("change", () => {
@@ -99,15 +104,29 @@ export function legPage({ live, go }) {
   const stage = h(
     "section",
     { class: "panel stage", "aria-label": "the leg in space" },
-    h("div", { class: "toolbar" }, looks, trailOf, trailS),
+    h("div", { class: "toolbar" }, looks, trailOf, trailS, camera.on, h("a", { href: "#leg/virtual", class: "button", help: "an emulated leg in a process of its own: slow motion, cycle by cycle, or standing still" }, "Virtual clock \u2026")),
     h("div", { class: "stage-canvas live" }, view.paper.canvas),
     h("div", {}, foot, note),
   );
   view.paper.canvas.setAttribute("aria-label", "the leg, drawn from its joint angles; arrow keys turn it, + and - zoom");
   let slowAt = 0;
+  const here = h("div", { class: "page page-leg" }, stage, h("div", { class: "leg-side" }, camera.element, joints));
+  const there = h("div", { class: "page page-virtual", hidden: true }, virtual.element);
   return {
-    element: h("div", { class: "page page-leg" }, h("h1", { class: "unseen" }, "Leg"), stage, joints),
+    element: h("div", { class: "leg-place" }, h("h1", { class: "unseen" }, "Leg"), here, there),
+    show(rest) {
+      here.hidden = rest === "virtual";
+      there.hidden = !here.hidden;
+      if (here.hidden) virtual.show();
+      else virtual.hide();
+    },
+    hide() {
+      virtual.hide();
+      // Nobody is filmed by a page that nobody looks at.
+      camera.close();
+    },
     frame(now) {
+      if (here.hidden) return virtual.frame(now);
       const real = live.foot && now - live.foot.heardAt < OLD_FOOT_MS ? live.foot : null;
       view.contact = real && real.contact_n > 0;
       view.trueFoot = real && real.at_cm;
@@ -126,10 +145,11 @@ export function legPage({ live, go }) {
 }
 
 /**
+ * A joint's action, its sensors and its muscles.
  * @param {import("../model.js").Joint} joint
- * @param {import("../live.js").Live} live
+ * @param {{model: import("../model.js").Model | null, now: (name: string) => number}} live whose newest values are told
  */
-function jointCard(joint, live) {
+export function jointCard(joint, live) {
   const actions = live.model ? actionsOf(live.model) : new Map();
   const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
   const action = h("span", { class: "action-name" }, "–");

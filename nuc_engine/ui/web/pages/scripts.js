@@ -360,7 +360,7 @@ export function scriptsPage(context) {
   // --- the lists ---
 
   const list = h("div", { class: "doc-list", role: "navigation", "aria-label": "scripts and configurations" });
-  const upload = h("input", { type: "file", multiple: true, accept: ".xml,.toml,.json", "aria-label": "upload files", class: "unseen", tabindex: -1 });
+  const upload = h("input", { type: "file", multiple: true, accept: ".xml,.toml,.json", "aria-label": "upload files", help: "files of yours, at most 4 MiB; nothing is written beside the daemon before you save", class: "unseen", tabindex: -1 });
   const uploadButton = h("button", { type: "button", help: "open a script of yours here, or files of a configuration into the one that is open; at most 4 MiB", on: { click: () => upload.click() } }, "Upload");
   const fresh = h("button", { type: "button", help: "begin an empty script", on: { click: () => begin("new_script", EMPTY) } }, "New script");
   /** What is begun takes nobody's place: neither that of a text which is not saved, nor that of a file. */
@@ -465,8 +465,10 @@ export function scriptsPage(context) {
       if (doc === open.doc) tellProblems();
     }),
   ];
+  /** Of the parts, in their order. */
+  const TAB_HELP = ["what is wrong with it, line by line", "what it changes, and when", "what it changes against the disk, or what runs", "try it on an emulated leg, on a simulated clock", "let the engine make its changes, or withdraw what waits"];
   let shown = 0;
-  const tabs = parts.map((part, k) => h("button", { type: "button", role: "tab", id: `scripts-tab-${k}`, "aria-controls": `scripts-part-${k}`, on: { click: () => choose(k), focus: () => choose(k) } }, part.title));
+  const tabs = parts.map((part, k) => h("button", { type: "button", role: "tab", help: TAB_HELP[k], id: `scripts-tab-${k}`, "aria-controls": `scripts-part-${k}`, on: { click: () => choose(k), focus: () => choose(k) } }, part.title));
   parts.forEach((part, k) => {
     for (const [attribute, value] of Object.entries({ role: "tabpanel", id: `scripts-part-${k}`, "aria-labelledby": `scripts-tab-${k}`, tabindex: "0" })) part.element.setAttribute(attribute, value);
     part.element.classList.add("part");

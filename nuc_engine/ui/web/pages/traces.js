@@ -1,10 +1,12 @@
 // Any column of the engine's records over time, every cycle of the last ten minutes.
 
 import { fill, h, setAttribute, setText } from "../dom.js";
-import { clock, number } from "../format.js";
+import { csvOf } from "../export.js";
+import { keepAs } from "../fetchbout.js";
+import { clock, counted, number } from "../format.js";
 import { Lanes } from "../lanes.js";
 import { chainOf, columnHelp, stripsOf } from "../model.js";
-import { Steps, thresholds } from "../rules.js";
+import { leaves, operandsIn, parseRule, Steps, thresholds, truth } from "../rules.js";
 import { keep as store, recall } from "../store.js";
 
 /** @typedef {import("../app.js").Context} Context */
@@ -48,8 +50,11 @@ export function tracesPage({ live, say, line }) {
   /** Where the window ends when it does not follow; NaN: it follows. */
   let heldAt = NaN;
   let cursor = NaN;
-  /** @type {{column: string, code: number} | null} */
+  /** An action that begins, or an entry rule that becomes true. @type {{column: string, code: number} | {rule: string} | null} */
   let trigger = null;
+  /** What operands of the trigger's rule hold that stand in no record. @type {Map<string, unknown>} */
+  const held = new Map();
+  let floats = new Set();
   let triggeredAt = NaN;
   let before = NaN;
   /** @type {Map<string, {name: string, text: string, state: string}[]>} */
@@ -60,7 +65,7 @@ export function tracesPage({ live, say, line }) {
   // --- what stands above ---
 
   const pause = h("button", { type: "button", class: "pause", "aria-pressed": "false", "aria-keyshortcuts": "Space", help: "stand still; records go on being kept (Space)" }, "Pause");
-  const span = h("select", { "aria-label": "how much time is shown" }, WINDOWS_S.map((seconds) => h("option", { value: seconds, selected: seconds === windowS }, seconds < 60 ? `${seconds} s` : `${seconds / 60} min`)));
+  const span = h("select", { "aria-label": "how much time is shown", help: "how much time is shown" }, WINDOWS_S.map((seconds) => h("option", { value: seconds, selected: seconds === windowS }, seconds < 60 ? `${seconds} s` : `${seconds / 60} min`)));
   const zoomed = h("option", { value: "" }, "");
   const closer = h("button", { type: "button", "aria-label": "zoom in", help: "zoom in (+)" }, "+");
   const farther = h("button", { type: "button", "aria-label": "zoom out", help: "zoom out (-)" }, "\u2212");
@@ -68,10 +73,11 @@ export function tracesPage({ live, say, line }) {
   const on = h("button", { type: "button", "aria-label": "later", help: "later (Page down)" }, "\u25b8");
   const add = h("input", { type: "text", list: "columns", placeholder: "add a trace \u2026", class: "medium", "aria-label": "add a trace", spellcheck: "false", autocomplete: "off", help: "name of any column: sensors, actions, activations, forces, lengths, positions" });
   const list = h("datalist", { id: "columns" });
-  const when = h("select", { class: "medium", "aria-label": "trigger", help: "stand still around the record at which a joint begins an action; decided on the engine's own cycles" });
-  const layout = h("select", { class: "medium", "aria-label": "layout" });
-  const name = h("input", { type: "text", placeholder: "name", "aria-label": "name of the layout", size: 6 });
+  const when = h("select", { class: "medium", "aria-label": "trigger", help: "stand still around the record at which a joint begins an action, or an entry rule becomes true; decided on the engine's own cycles" });
+  const layout = h("select", { class: "medium", "aria-label": "layout", help: "traces that belong together, and those that were kept in this browser" });
+  const name = h("input", { type: "text", placeholder: "name", "aria-label": "name of the layout", help: "under which name Keep keeps these traces", size: 6 });
   const save = h("button", { type: "button", help: "keep these traces under a name, in this browser" }, "Keep");
+  const file = h("button", { type: "button", help: "each record of the stretch that is shown, of these traces, as a file of numbers (CSV) into your downloads" }, "CSV");
 
   const layouts = () => keptLayouts()[live.configuration] ?? {};
   const keep = (/** @type {string} */ as = "") => {
@@ -138,6 +144,15 @@ export function tracesPage({ live, say, line }) {
     lanes.setNames([...lanes.names, column]);
     add.value = "";
     keep();
+  });
+
+  file.addEventListener("click", () => {
+    const [source] = lanes.sources;
+    if (!source) return;
+    const to = end();
+    const { parts, count } = csvOf(source, lanes.names, to - windowS, to, Number.isNaN(live.start) ? 0 : live.start);
+    keepAs(parts, `${live.configuration}_traces.csv`);
+    say(`${counted(count, "record")} of ${counted(lanes.names.length, "trace")}, into your downloads`, "good");
   });
 
   // --- time ---
@@ -209,30 +224,58 @@ export function tracesPage({ live, say, line }) {
 
   when.addEventListener("change", () => {
     const [column, code] = when.value.split("\u0000");
-    trigger = when.value ? { column, code: Number(code) } : null;
+    trigger = when.value ? (code === undefined ? { rule: column } : { column, code: Number(code) }) : null;
     triggeredAt = before = NaN;
+    held.clear();
+    void askLevels();
     if (trigger) hold(NaN);
   });
   live.onRecords.add((from, to) => {
     if (!trigger) return;
-    const column = live.index.get(trigger.column);
-    if (column === undefined) return;
+    const column = "rule" in trigger ? undefined : live.index.get(trigger.column);
+    const tree = "rule" in trigger ? parseRule(held.get(trigger.rule)) : null;
+    if (column === undefined && !tree) return;
     for (let record = from; record < to; record += 1) {
-      const code = live.ring.at(column, record);
+      const code = column === undefined ? ruleAt(tree, record) : live.ring.at(column, record);
       const time = live.ring.at(live.timeColumn, record);
       // One picture stands until its window is full.
       const free = Number.isNaN(triggeredAt) || time > triggeredAt + (1 - TRIGGER_SHARE) * windowS;
-      if (code === trigger.code && before !== code && !Number.isNaN(before) && free) triggeredAt = time;
+      if (code === ("rule" in trigger ? 1 : trigger.code) && before !== code && !Number.isNaN(before) && free) triggeredAt = time;
       before = code;
     }
   });
+  /**
+   * Return 1 where a rule is true with a record's sensors, 0 where it is not, NaN where that is not known.
+   * @param {import("../rules.js").Tree | null} tree
+   * @param {number} record
+   */
+  const ruleAt = (tree, record) => {
+    const value = operandsIn((name) => {
+      const sensor = live.index.get(name);
+      return sensor === undefined ? held.get(name) : live.ring.at(sensor, record);
+    }, (name) => floats.has(name));
+    const is = truth(tree, value);
+    return is === null ? NaN : Number(is);
+  };
+  /** Names that the trigger's rule needs, those of rules inside it too. */
+  const operands = () => {
+    if (!trigger || !("rule" in trigger)) return [];
+    const texts = new Map((live.model?.joints ?? []).flatMap((joint) => joint.states.map((state) => [state.rule.name, state.rule.by_name])));
+    const found = new Set([trigger.rule]);
+    for (const name of found) {
+      const text = held.get(name) ?? texts.get(name) ?? live.model?.parameters.find((hdso) => hdso.name === name)?.value;
+      for (const leaf of leaves(parseRule(text))) for (const operand of "name" in leaf ? [leaf.name] : [leaf.left, leaf.right]) found.add(operand);
+    }
+    return [...found].filter((name) => !live.index.has(name) && Number.isNaN(Number(name)));
+  };
 
   // --- thresholds: as they are in force ---
 
   let asking = false;
   let askedAt = -Infinity;
   const askLevels = async () => {
-    const names = [...new Set([...levelsOf.values()].flat().map((level) => level.name))].filter((level) => Number.isNaN(Number(level)));
+    const shown = [...levelsOf.values()].flat().map((level) => level.name);
+    const names = [...new Set([...shown, ...operands()])].filter((level) => Number.isNaN(Number(level)));
     if (!names.length || !live.open || !live.ring.end || asking) return;
     asking = true;
     askedAt = performance.now();
@@ -242,7 +285,10 @@ export function tracesPage({ live, say, line }) {
       // What was asked of a model that is no longer there is not this one's.
       if (ring !== live.ring) return;
       const at = newest();
-      for (const [level, value] of Object.entries(values)) if (typeof value === "number") steps.heard(level, at, value);
+      for (const [level, value] of Object.entries(values)) {
+        if (typeof value === "number") steps.heard(level, at, value);
+        held.set(level, value);
+      }
       lanes.spoil();
     } catch {
       // They stay what they were; the frame of the page says that nothing answers.
@@ -273,7 +319,10 @@ export function tracesPage({ live, say, line }) {
       when,
       h("option", { value: "" }, "no trigger"),
       ...chainOf(model).flatMap((joint) => joint.states.map((state) => h("option", { value: `${joint.name}.state\u0000${state.code}` }, `when ${state.name} begins`))),
+      ...chainOf(model).flatMap((joint) => joint.states.filter((state) => state.rule.by_name).map((state) => h("option", { value: state.rule.name }, `when ${state.rule.name} becomes true`))),
     );
+    floats = new Set([...model.parameters, ...model.sensors].filter(({ datatype }) => datatype === "float").map((hdso) => hdso.name));
+    trigger = null;
     levelsOf = new Map();
     for (const { sensor, op, threshold, state } of thresholds(model)) {
       const levels = levelsOf.get(sensor) ?? [];
@@ -306,7 +355,7 @@ export function tracesPage({ live, say, line }) {
       "div",
       { class: "page page-traces" },
       h("h1", { class: "unseen" }, "Traces"),
-      h("div", { class: "toolbar" }, pause, h("span", { class: "segmented" }, back, on), h("span", { class: "segmented" }, closer, farther), span, when, add, list, layout, name, save),
+      h("div", { class: "toolbar" }, pause, h("span", { class: "segmented" }, back, on), h("span", { class: "segmented" }, closer, farther), span, when, add, list, layout, name, save, file),
       chart,
     ),
     show: () => lanes.spoil(),

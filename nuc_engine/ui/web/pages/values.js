@@ -33,9 +33,9 @@ export function rangeText({ ranges }) {
 export function valuesPage(context) {
   const { live, desk, api, act, line, say } = context;
   const bar = changesBar(context);
-  const search = h("input", { type: "search", placeholder: "name, unit, description", "aria-label": "show values with" });
-  const kind = h("select", { "aria-label": "show one kind" }, h("option", { value: "" }, "all kinds"), Object.entries(KINDS).map(([value, text]) => h("option", { value }, text)));
-  const joint = h("select", { "aria-label": "show those of one joint" });
+  const search = h("input", { type: "search", placeholder: "name, unit, description", "aria-label": "show values with", help: "show only values with these words" });
+  const kind = h("select", { "aria-label": "show one kind", help: "show only values of one kind" }, h("option", { value: "" }, "all kinds"), Object.entries(KINDS).map(([value, text]) => h("option", { value }, text)));
+  const joint = h("select", { "aria-label": "show those of one joint", help: "show only what one joint uses" });
   const changed = h("input", { type: "checkbox" });
   const count = h("p", { class: "note", role: "status" });
   const synchronized = h("span", { class: "note" });
@@ -122,7 +122,7 @@ export function valuesPage(context) {
       bar.element,
       h("div", { class: "toolbar" }, search, kind, joint, h("label", { class: "check", help: "those that are unlike the start, or unlike what is saved" }, changed, "changed only"), count, synchronize, synchronized),
       bar.list,
-      h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "all values" }, h("table", { class: "values" }, h("caption", { class: "unseen" }, "all values"), h("thead", {}, h("tr", {}, HEADS.map((head) => h("th", { scope: "col" }, head)))), body)),
+      h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "all values" }, h("table", { class: "values", help: "its range, its value at the start, as it lies on the disk, and now; and who changed it last" }, h("caption", { class: "unseen" }, "all values"), h("thead", {}, h("tr", {}, HEADS.map((head) => h("th", { scope: "col" }, head)))), body)),
     ),
     show() {
       visible = true;
