@@ -30,6 +30,7 @@ from nuc_engine.ui.bench import BenchTools
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.bridge import DaemonBridge
 from nuc_engine.ui.connections import MOST_CONNECTIONS, BoundedProtocol
+from nuc_engine.ui.diagrams import DiagramPages
 from nuc_engine.ui.experiments import ExperimentPages
 from nuc_engine.ui.scripts import ScriptPages
 from nuc_engine.ui.server import Workbench
@@ -84,7 +85,7 @@ async def _serve(
         stack.push_async_callback(bouts.close)
         scripts, bench = ScriptPages(bouts.readers, bouts.jobs), BenchTools(bouts.jobs)
         experiments = ExperimentPages(bouts.readers, bouts.jobs, wanted.data, lambda: workbench.drives)
-        more = [page.routes() for page in (bouts, scripts, bench, experiments)]
+        more = [page.routes() for page in (bouts, scripts, bench, experiments, DiagramPages(bouts.readers))]
         workbench = Workbench(access, wanted.author, more=chain.from_iterable(more), emulated=wanted.emulated)
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
