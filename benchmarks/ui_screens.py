@@ -66,6 +66,11 @@ def tour(watched: Watched) -> Iterator[str]:
         watched.go(name)
         watched.page.wait_for_timeout(4500 if name == "bouts" else 1200)
         yield name
+    for kind in ("sensory-flow", "event-space", "states", "regions"):
+        watched.go(f"diagrams/{kind}")
+        watched.until("() => document.querySelector('.diagram svg')")
+        watched.page.wait_for_timeout(1200)
+        yield "diagrams" if kind == "regions" else f"diagrams_{kind}"
     open_script(watched)
     yield "scripts"
     open_bout(watched)

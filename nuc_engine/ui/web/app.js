@@ -7,6 +7,7 @@ import { clock, number } from "./format.js";
 import { Live } from "./live.js";
 import { benchPage } from "./pages/bench.js";
 import { boutsPage } from "./pages/bouts.js";
+import { diagramsPage } from "./pages/diagrams.js";
 import { enginePage } from "./pages/engine.js";
 import { eventsPage } from "./pages/events.js";
 import { experimentsPage } from "./pages/experiments.js";
@@ -44,6 +45,7 @@ const PAGES = [
   { path: "leg", title: "Leg", make: legPage, needs: "daemon" },
   { path: "joints", title: "Joints", make: jointsPage, needs: "daemon" },
   { path: "traces", title: "Traces", make: tracesPage, needs: "daemon" },
+  { path: "diagrams", title: "Diagrams", make: diagramsPage, needs: "daemon" },
   { path: "scripts", title: "Scripts", make: scriptsPage, needs: "daemon" },
   { path: "bouts", title: "Bouts", make: boutsPage, needs: "bouts" },
   { path: "experiments", title: "Experiments", make: experimentsPage, needs: "bouts" },
