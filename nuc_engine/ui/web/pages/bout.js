@@ -1,5 +1,6 @@
 // One bout, or two over each other: what it was, its steps in numbers, leg and traces in step, figures, movie, replay.
 
+import { boutDiagram } from "../boutdiagram.js";
 import { fill, h, setAttribute, setText, table } from "../dom.js";
 import { bytes, clock, number } from "../format.js";
 import { readFrame } from "../frames.js";
@@ -288,6 +289,7 @@ function player({ api, say }, bouts, ids, signal) {
   const marks = (bout.events ?? []).filter((event) => typeof event.time_s === "number" && event.name === "changeset").map((event) => ({ at: event.time_s, text: event.text ?? "" }));
   const legend = bouts.length > 1 ? h("p", { class: "legend" }, h("span", { class: "key first" }, bouts[0].name), h("span", { class: "key second" }, bouts[1].name)) : null;
   seek(bout.begin_s);
+  const diagram = model && joints.length ? boutDiagram(api, ids[0], model, signal) : null;
 
   return {
     element: h(
@@ -301,6 +303,7 @@ function player({ api, say }, bouts, ids, signal) {
         h("div", { class: "player-leg" }, h("div", { class: "stage-canvas" }, view.paper.canvas), looks),
         h("div", { class: "player-traces" }, h("div", { class: "toolbar" }, whole, h("span", { class: "segmented" }, closer, farther), add, list, how), lanes.element),
       ),
+      diagram?.element,
     ),
     load,
     seek,
@@ -314,6 +317,12 @@ function player({ api, say }, bouts, ids, signal) {
         if (cursor > to) show(cursor, cursor + (to - from));
       }
       view.draw();
+      const [source] = sources;
+      if (diagram && source) {
+        const ring = exactAt(source, cursor);
+        const record = ring ? Math.max(ring.begin, Math.min(ring.end - 1, ring.find(source.time, cursor))) : -1;
+        diagram.frame(now, cursor, ring?.end ? ring : null, source.index, source.time, record);
+      }
       setText(lanes.where, clock(cursor, 3));
       lanes.draw({ from, to, cursor, levels: () => [], marks, start: 0, axis: (time) => clock(time, to - from < 5 ? 2 : to - from < 30 ? 1 : 0) }, now);
     },

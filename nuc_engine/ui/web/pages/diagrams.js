@@ -41,6 +41,7 @@ export function diagramsPage(context) {
   const nowLine = h("p", { class: "diagram-now live" });
   const list = h("div", { class: "knobs" });
   const side = h("section", { class: "panel boundaries", "aria-label": "boundaries" }, h("h2", {}, "Boundaries"), list);
+  const key = h("p", { class: "note" }, "Dots: the sensors over the last 4 s, the older the paler; the ring is now. A boundary is moved by its square, or with the arrow keys.");
   const edits = h("div", {}, bar.element, bar.list);
   let kind = "sensory-flow";
   let visible = false;
@@ -108,17 +109,17 @@ export function diagramsPage(context) {
         }
       }
     }
-    side.hidden = edits.hidden = kind !== "regions";
+    key.hidden = side.hidden = edits.hidden = kind !== "regions";
     joint.hidden = kind !== "regions";
   };
   let listed = "";
   const tellSide = () => {
     const there = new Set(boundaries.all.map(({ threshold }) => threshold.knob.label));
     const absent = [...thresholds.keys()].filter((name) => !there.has(name));
-    const key = JSON.stringify([era, [...thresholds.keys()], absent]);
+    const names = JSON.stringify([era, [...thresholds.keys()], absent]);
     // A slider that somebody holds stays where it is.
-    if (key !== listed) fill(list, ...thresholdList([...thresholds.values()], absent));
-    listed = key;
+    if (names !== listed) fill(list, ...thresholdList([...thresholds.values()], absent));
+    listed = names;
   };
 
   /** Draw what is in force, unless that is what is drawn. @param {number} now */
@@ -127,8 +128,8 @@ export function diagramsPage(context) {
     if (drawing || !model || now < againAt || !names.every((name) => desk.values.has(name))) return;
     const values = Object.fromEntries(names.map((name) => [name, desk.values.get(name)]));
     const [what, which, of] = [kind, kind === "regions" ? joint.value : "", era];
-    const key = JSON.stringify([what, which, values]);
-    if (key === drawn) return;
+    const wanted = JSON.stringify([what, which, values]);
+    if (wanted === drawn) return;
     drawing = true;
     setAttribute(view.element, "aria-busy", "true");
     try {
@@ -144,7 +145,7 @@ export function diagramsPage(context) {
       makeSide();
       boundaries.take(focused);
       if (what === "regions") tellSide();
-      drawn = key;
+      drawn = wanted;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       documents = null;
@@ -165,7 +166,7 @@ export function diagramsPage(context) {
     const more = [
       kind === "event-space" ? `${counted(truths, "event")} of ${view.conditions.filter(({ element }) => element.dataset.part === "event").length} true` : "",
       kind === "states" && view.svg && parts.length && !view.state ? "the rules do not predict this global state: it is not in the diagram" : "",
-      kind === "regions" && view.svg ? `dots: the last 4 s; the ring: now${view.planes.length === 1 && live.ring.end ? ` (${[view.planes[0].xName, view.planes[0].yName].filter(Boolean).map((name) => `${name} ${number(live.now(name), 2)}`).join(", ")})` : ""}` : "",
+      kind === "regions" && view.planes.length === 1 ? [view.planes[0].xName, view.planes[0].yName].filter(Boolean).map((name) => `${name} ${number(live.now(name), 2)}`).join(", ") : "",
     ].filter(Boolean);
     setText(nowLine, parts.length ? [`Now ${parts.join(", ")}`, ...more].join("; ") : "No joint is in an action now.");
   };
@@ -177,7 +178,7 @@ export function diagramsPage(context) {
   let slowAt = 0;
   let dotsAt = 0;
   return {
-    element: h("div", { class: "page page-diagrams" }, h("h1", { class: "unseen" }, "Diagrams"), h("div", { class: "toolbar" }, kinds, joint), edits, nowLine, h("div", { class: "diagram-body" }, view.element, side)),
+    element: h("div", { class: "page page-diagrams" }, h("h1", { class: "unseen" }, "Diagrams"), h("div", { class: "toolbar" }, kinds, joint), edits, nowLine, h("div", { class: "diagram-body" }, view.element, side), key),
     show(rest) {
       visible = true;
       const [wanted, which] = rest.split("/");
