@@ -20,11 +20,10 @@ from nuc_engine.figures.diagrams.seen import global_states
 from nuc_engine.figures.diagrams.states import DiagramPanel, actual_diagram, nominal_diagram
 from nuc_engine.figures.diagrams.wiring import Wiring, wiring_with
 from nuc_engine.messages.errors import Refused
-from nuc_engine.model.planning import stored_values
 from nuc_engine.model.values import Values, initial_values
 from nuc_engine.service.configuration import Configuration, make_configuration
 from nuc_engine.ui.reading import loaded
-from nuc_engine.ui.scripting import as_bytes, check_name_of
+from nuc_engine.ui.scripting import as_bytes, check_name_of, told_value
 
 KINDS = ("sensory-flow", "event-space", "regions", "states")
 """As `nuc diagram --what` has them."""
@@ -42,13 +41,9 @@ def in_force(name: str, documents: Mapping[str, str], values: Mapping[str, Any],
     known = _configured(name, tuple(sorted(documents.items())))
     held: list[Values | None] = list(initial_values(known.plan))
     for hdso in known.plan.hdsos:
-        value = values.get(hdso.name)
-        if value is None or hdso.kind == "sensor":
-            continue
-        data: Any = value if isinstance(value, str | list) else [value]
-        if not isinstance(data, str) and not all(isinstance(number, int | float) for number in data):
-            raise ValueError(f"HDSO {hdso.id_num} ({hdso.name}): expected numbers")
-        held[hdso.index] = stored_values(hdso, data, known.model.ids)
+        stored = told_value(hdso, values.get(hdso.name), known.model.ids)
+        if stored is not None:
+            held[hdso.index] = stored
     return _told(wiring_with(known.model, known.plan, held, None, name), what, joint)
 
 

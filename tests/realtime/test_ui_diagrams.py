@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 
 import pytest
 
@@ -28,6 +29,7 @@ DRAWN = "() => document.querySelector('.page-diagrams .diagram svg')"
 BOUNDARY = "[data-part=boundary][data-parameter={}][role=slider]"
 VALUE = "([name, value]) => Number(document.querySelector(`[data-parameter=${name}]`)?.dataset.value) === value"
 MOVABLE = "name => document.querySelector(`[data-parameter=${name}][role=slider]:not([aria-disabled])`)"
+STALE = "() => document.body.classList.contains('stale')"
 FREE = "() => !nuc.live.status.control"
 IN_CONTROL = "() => nuc.live.inControl"
 LIT = """() => {
@@ -194,9 +196,9 @@ def test_a_boundary_that_is_dragged_is_its_threshold_logged_and_undone_as_one(be
             page.page.keyboard.press("ArrowUp")
             wait_for(lambda name=name, at=value: served.client.get([name]).values[name] == at + 1, "a step", served)
             page.until(VALUE, [name, value + 1])
-            page.page.get_by_role("button", name="Undo").click()
+            page.page.get_by_role("button", name="Undo", exact=True).click()
             page.until(VALUE, [name, value])
-            page.page.get_by_role("button", name="Undo").click()
+            page.page.get_by_role("button", name="Undo", exact=True).click()
             page.until(VALUE, [name, before])
         page.page.get_by_role("button", name="Give back").click()
         wait_for(lambda: served.words()["control"] == "", "control", served)
@@ -251,19 +253,40 @@ def test_what_is_lit_is_what_is_true_and_the_actions_are_those_of_the_joints(ben
         seen = set()
         for _ in range(20):
             found = page.page.evaluate(LIT_NOW)
-            assert len(found) == 7
+            assert len(found) == 9
             assert [each[1] for each in found] == [each[2] for each in found], found
             seen |= {(each[0], each[1]) for each in found}
             shown, now = page.page.evaluate(NOW)
             assert shown == now
             page.page.wait_for_timeout(60)
-        assert len(seen) > 7, "something has changed"
+        assert len(seen) > 9, "something has changed"
         page.until("() => document.querySelector('[data-part=action][data-flash]')")
         page.page.get_by_role("button", name="Global states").click()
         page.until("() => document.querySelector('[data-part=state][data-now=yes]')")
         page.page.get_by_role("button", name="Regions").click()
         page.until("() => document.querySelector('[data-part=plane] .dots:nth-of-type(1)')?.getAttribute('d')")
         assert page.page.locator(".dot-now").first.get_attribute("transform")
+
+    in_a_bout(stalls, served, trial)
+
+
+def test_what_is_not_live_is_greyed_and_nothing_is_moved_then(bench, ui, page, stalls):
+    _, served = bench
+
+    def trial():
+        begin(served, page)
+        held = served.client.get([ACROSS]).values[ACROSS]
+        ui.process.send_signal(signal.SIGSTOP)
+        try:
+            page.until(STALE)
+            assert "grayscale" in page.page.evaluate("getComputedStyle(document.querySelector('.diagram')).filter")
+            page.until(f"name => !({MOVABLE})(name)", ACROSS)
+            drag(page, ACROSS, (40, 0))
+        finally:
+            ui.process.send_signal(signal.SIGCONT)
+        page.until(f"() => !({STALE})()")
+        page.until("() => getComputedStyle(document.querySelector('.diagram')).filter === 'none'")
+        assert served.client.get([ACROSS]).values[ACROSS] == held
 
     in_a_bout(stalls, served, trial)
 
@@ -300,16 +323,14 @@ def test_a_bouts_diagram_goes_with_its_time_and_its_name_is_text(bench, page, st
             page.until("() => /record/.test(document.querySelector('.player')?.textContent ?? '')")
             page.page.locator(".bout-diagram summary").click()
             page.page.get_by_label("which diagram").select_option("regions")
-            changed = page.page.evaluate("([...document.querySelectorAll('.bout-diagram')].length)")
-            assert changed == 1
             for when, value in ((0.05, 70.0), (None, 66.0), (99, 70.0)):
                 at = when if when is not None else (logged_at(odd, UP) + 0.1)
                 page.page.get_by_label("time in the bout").fill(f"{at:.3f}")
                 page.until(VALUE.replace("`[data", "`.bout-diagram .diagram:not([data-old]) [data"), [UP, value])
             page.until("() => document.querySelector('.bout-diagram [data-part=action][data-now=yes]')")
+            assert HOSTILE in page.page.locator(".bout-diagram svg").text_content()
             page.page.get_by_label("which diagram").select_option("actual")
             page.until("() => document.querySelector('.bout-diagram [data-part=state][data-now=yes]')")
-            assert HOSTILE in page.page.locator(".bout-diagram svg").text_content()
             assert page.page.evaluate("globalThis.hacked") is None
         finally:
             shutil.rmtree(odd)
