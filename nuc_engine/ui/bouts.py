@@ -223,7 +223,7 @@ class BoutPages:
         folder = None if job is None else job.result_folder
         return folder if folder is not None and is_bout(folder) else None
 
-    async def _part(self, request: Request, number: str, folder: Path, what: Sequence[str]) -> Response:  # noqa: PLR0911  one for each
+    async def _part(self, request: Request, number: str, folder: Path, what: Sequence[str]) -> Response:  # noqa: PLR0911, PLR0912  one for each
         match request.method, *what:
             case ("GET",):
                 return await self._description(number, folder)

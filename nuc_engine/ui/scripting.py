@@ -159,7 +159,7 @@ def _held(configuration: Configuration, values: Mapping[str, Any]) -> Iterator[t
 
 
 def told_value(hdso: HdsoPlan, value: Any, ids: Mapping[str, int]) -> Values | None:
-    """Return a value as the store holds it, None where there is none to hold. Raises ValueError for what is no value."""
+    """Return a value as the store holds it, None where there is none to hold. Raises ValueError."""
     if value is None or hdso.kind == "sensor":
         return None
     data: Any = value if isinstance(value, str | list) else [value]

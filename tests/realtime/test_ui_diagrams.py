@@ -44,8 +44,10 @@ LIT = """() => {
 LIT_NOW = f"() => {{ nuc.page.frame(performance.now()); return ({LIT})(); }}"
 NOW = """() => {
   nuc.page.frame(performance.now());
-  const shown = [...document.querySelectorAll('[data-part=action][data-now=yes]')].map(({ dataset }) => Number(dataset.action));
-  const is = nuc.live.model.joints.filter(({ states }) => states.length).map(({ name }) => nuc.live.now(`${name}.state`));
+  const lit = [...document.querySelectorAll('[data-part=action][data-now=yes]')];
+  const shown = lit.map(({ dataset }) => Number(dataset.action));
+  const joints = nuc.live.model.joints.filter(({ states }) => states.length);
+  const is = joints.map(({ name }) => nuc.live.now(`${name}.state`));
   return [shown.sort(), is.sort()];
 }"""
 TREE = [
@@ -77,10 +79,10 @@ BUILD = """async (tree) => {
   const [drawn, first] = [view.svg.querySelector('rect[x]'), view.svg.querySelector('rect')];
   const told = {
     tags: [...new Set(all.map(({ localName }) => localName))].sort(),
-    names: [...new Set(all.flatMap((each) => each.getAttributeNames()))].filter((name) => /^on|href|src|style|^xmlns/.test(name)),
+    names: all.flatMap((each) => each.getAttributeNames()).filter((name) => /^on|href|src|style|^xmlns/.test(name)),
     texts: [...view.svg.querySelectorAll('text:not([class])')].map(({ textContent }) => textContent),
     label: view.svg.getAttribute('aria-label'),
-    fills: [first.getAttribute('fill'), first.getAttribute('clip-path'), first.getAttribute('stroke'), drawn.getAttribute('fill')],
+    fills: [...['fill', 'clip-path', 'stroke'].map((name) => first.getAttribute(name)), drawn.getAttribute('fill')],
     ids: document.querySelectorAll('#torque-off').length,
   };
   view.element.remove();
@@ -192,7 +194,9 @@ def test_a_boundary_that_is_dragged_is_its_threshold_logged_and_undone_as_one(be
             newest = served.client.history().done[0]
             assert (newest["changes"][0]["name"], newest["changes"][0]["before"]) == (name, before)
             assert "(page)" in newest["author"]
-            assert page.page.evaluate("document.activeElement.dataset.parameter") == name, "it has the focus, drawn anew"
+            assert page.page.evaluate("document.activeElement.dataset.parameter") == name, (
+                "it has the focus, drawn anew"
+            )
             page.page.keyboard.press("ArrowUp")
             wait_for(lambda name=name, at=value: served.client.get([name]).values[name] == at + 1, "a step", served)
             page.until(VALUE, [name, value + 1])

@@ -107,9 +107,7 @@ def test_a_strange_name_of_a_value_is_nobodys(page: Page) -> None:
 
 def test_a_bouts_diagram_has_the_values_of_its_time_and_tells_how_long(page: Page) -> None:
     place = f"/api/bouts/{quote(os.fsencode(ODD), safe='')}/diagram"
-    before, after = (
-        page.web.get(place, params={"what": "event-space", "at": at}).json() for at in ("19.999", "20.5")
-    )
+    before, after = (page.web.get(place, params={"what": "event-space", "at": at}).json() for at in ("19.999", "20.5"))
     assert (before["from_s"], before["until_s"]) == (0.0, 20.0)
     assert (after["from_s"], after["until_s"]) == (20.0, None)
     assert before["thresholds"] != after["thresholds"]

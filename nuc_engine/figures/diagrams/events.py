@@ -332,7 +332,9 @@ class _Events:
         ]
         if self._against is not None:
             other = self._against
-            told.append(f"Highlighted: different from {other.label}, {other.moment}; values as they were \u2192 as they are.")
+            told.append(
+                f"Highlighted: different from {other.label}, {other.moment}; values as they were \u2192 as they are."
+            )
         for k, words in enumerate(told):
             self._paper.text(EVENT_LEFT, y + 18 * k, words, size=11)
 

@@ -202,9 +202,7 @@ def wiring_at(model: Model, plan: Plan, changesets: Sequence[Changeset], time_s:
     return wiring_with(model, plan, values, time_s, label)
 
 
-def wiring_with(
-    model: Model, plan: Plan, values: Sequence[Values | None], time_s: float | None, label: str
-) -> Wiring:
+def wiring_with(model: Model, plan: Plan, values: Sequence[Values | None], time_s: float | None, label: str) -> Wiring:
     """Return the control system of a model with values in force, by HDSO index; `time_s` None: they are those of now.
 
     Raises DiagramError when no joint has actions, or when a rule reads what has no value.
