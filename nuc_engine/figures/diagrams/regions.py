@@ -291,7 +291,7 @@ class _Panel:
         for row, action in enumerate(self._space.module.actions):
             rows = wrap(rule_text(action.rule), RIGHT - 44, 9.5)
             with paper.part("action", action=str(action.index), name=action.name, when=when_text(action.rule)):
-                paper.rectangle(x - 5, y - 3, RIGHT - 32, 23 + 13 * len(rows), fill="none", line="none", radius=5)
+                paper.rectangle(x - 5, y - 3, RIGHT - 32, 24 + 13 * len(rows), fill="none", line="none", radius=5)
                 self._hatched(paper, row, (x, y), (x + 22, y + 18))
                 paper.text(x + 30, y + 9, f"{action.short}:", size=11.5, bold=True)
                 for k, line in enumerate(rows):

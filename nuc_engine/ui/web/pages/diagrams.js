@@ -42,7 +42,6 @@ export function diagramsPage(context) {
   const list = h("div", { class: "knobs" });
   const side = h("section", { class: "panel boundaries", "aria-label": "boundaries" }, h("h2", {}, "Boundaries"), list);
   const key = h("p", { class: "note" }, "Dots: the sensors over the last 4 s, the older the paler; the ring is now. A boundary is moved by its square, or with the arrow keys.");
-  const edits = h("div", {}, bar.element, bar.list);
   let kind = "sensory-flow";
   let visible = false;
   /** @type {Map<string, import("../boundaries.js").Threshold>} */
@@ -109,7 +108,7 @@ export function diagramsPage(context) {
         }
       }
     }
-    key.hidden = side.hidden = edits.hidden = kind !== "regions";
+    key.hidden = side.hidden = bar.element.hidden = bar.list.hidden = kind !== "regions";
     joint.hidden = kind !== "regions";
   };
   let listed = "";
@@ -178,7 +177,7 @@ export function diagramsPage(context) {
   let slowAt = 0;
   let dotsAt = 0;
   return {
-    element: h("div", { class: "page page-diagrams" }, h("h1", { class: "unseen" }, "Diagrams"), h("div", { class: "toolbar" }, kinds, joint), edits, nowLine, h("div", { class: "diagram-body" }, view.element, side), key),
+    element: h("div", { class: "page page-diagrams" }, h("h1", { class: "unseen" }, "Diagrams"), h("div", { class: "toolbar" }, kinds, joint), bar.element, nowLine, h("div", { class: "diagram-body" }, view.element, side), key, bar.list),
     show(rest) {
       visible = true;
       const [wanted, which] = rest.split("/");
