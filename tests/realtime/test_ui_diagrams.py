@@ -26,7 +26,12 @@ ACROSS, UP = "TC1_retLEV_FTang", "TC1_retLEV_CTang"
 HOSTILE = "<img src=x onerror=hacked=1>"
 LIVE = "() => nuc.live.liveness(performance.now()).live && nuc.live.ring.end > 20 && nuc.live.model"
 DRAWN = "() => document.querySelector('.page-diagrams .diagram svg')"
-BOUNDARY = "[data-part=boundary][data-parameter={}][role=slider]"
+GRIP = """name => {
+  const grip = document.querySelector(`[data-parameter=${name}][role=slider] .boundary-grip`);
+  grip.scrollIntoView({ block: 'nearest' });
+  const { x, y, width, height } = grip.getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
+}"""
 VALUE = "([name, value]) => Number(document.querySelector(`[data-parameter=${name}]`)?.dataset.value) === value"
 THEN = VALUE.replace("`[data", "`.bout-diagram .diagram:not([data-old]) [data")
 MOVABLE = "name => document.querySelector(`[data-parameter=${name}][role=slider]:not([aria-disabled])`)"
@@ -153,12 +158,14 @@ def in_a_bout(stalls, served, trial):
     repeat_disturbed(stalls, once)
 
 
+def grip_of(watched, name):
+    """Return where a boundary is held, in pixels; at once, since it may be drawn anew at any time."""
+    return watched.page.evaluate(GRIP, name)
+
+
 def drag(watched, name, by, steps=24):
     """Drag a boundary by so many pixels across and down."""
-    grip = watched.page.locator(f"{BOUNDARY.format(name)} .boundary-grip")
-    grip.scroll_into_view_if_needed()
-    box = grip.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x, y = grip_of(watched, name)
     watched.page.mouse.move(x, y)
     watched.page.mouse.down()
     for k in range(1, steps + 1):
@@ -220,10 +227,7 @@ def test_without_control_nothing_is_moved_and_a_drag_ends_where_it_is_lost(bench
 
     def trial():
         begin(served, page)
-        grip = page.page.locator(f"{BOUNDARY.format(ACROSS)} .boundary-grip")
-        grip.scroll_into_view_if_needed()
-        box = grip.bounding_box()
-        x, y = box["x"] + 5, box["y"] + 5
+        x, y = grip_of(page, ACROSS)
         page.page.mouse.move(x, y)
         page.page.mouse.down()
         page.page.mouse.move(x + 10, y)
