@@ -80,6 +80,11 @@ def tour(watched: Watched) -> Iterator[str]:
         watched.go(name)
         watched.page.wait_for_timeout(4500 if name == "bouts" else 1200)
         yield name
+    for kind in ("sensory-flow", "event-space", "states", "regions"):
+        watched.go(f"diagrams/{kind}")
+        watched.until("() => document.querySelector('.diagram svg')")
+        watched.page.wait_for_timeout(1200)
+        yield "diagrams" if kind == "regions" else f"diagrams_{kind}"
     run_virtual(watched)
     yield "virtual"
     watched.page.get_by_role("button", name="End", exact=True).click()

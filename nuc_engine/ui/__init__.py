@@ -7,6 +7,8 @@ bouts          data directories below one folder, over HTTP
 bridge         one daemon, watched for all tabs: cycles, status, events
 connections    bounds on who only holds connections open
 cycles         every record of a daemon on this machine, over its deaths
+diagrams       diagrams of what runs, and of a bout at a time, over HTTP
+drawing        diagrams as trees of elements, drawn in a process of its own
 experimenting  what is read of experiments, in a process of its own
 experiments    experiments over HTTP: what came of them, and running one in the background
 jobs           what takes long, one at a time: child processes of `nuc`

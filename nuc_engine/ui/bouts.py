@@ -25,7 +25,7 @@ from starlette.routing import BaseRoute, Route
 
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.listing import BoutEntry, is_bout, list_bouts
-from nuc_engine.ui import reading
+from nuc_engine.ui import drawing, reading
 from nuc_engine.ui.answers import answer, asked_of, problem
 from nuc_engine.ui.jobs import Job, JobQueue, too_many
 from sccils_schemas.names import printable
@@ -223,7 +223,7 @@ class BoutPages:
         folder = None if job is None else job.result_folder
         return folder if folder is not None and is_bout(folder) else None
 
-    async def _part(self, request: Request, number: str, folder: Path, what: Sequence[str]) -> Response:  # noqa: PLR0911  one for each
+    async def _part(self, request: Request, number: str, folder: Path, what: Sequence[str]) -> Response:  # noqa: PLR0911, PLR0912  one for each
         match request.method, *what:
             case ("GET",):
                 return await self._description(number, folder)
@@ -236,6 +236,8 @@ class BoutPages:
             case "GET", "switches":
                 told = await self.readers.ask("look", reading.switches, folder)
                 return Response(told, media_type="application/json")
+            case "GET", "diagram":
+                return await self._diagram(request.query_params, folder)
             case "GET", "thumbnail.png":
                 return await self._picture(number, folder, "", reading.thumbnail, folder)
             case "GET", "figures":
@@ -275,6 +277,12 @@ class BoutPages:
             "look", reading.records, folder, begin_s, end_s, int(most), query.get("log", "")
         )
         return Response(batch, media_type="application/octet-stream", headers={"x-nuc-records": kind})
+
+    async def _diagram(self, query: Mapping[str, str], folder: Path) -> Response:
+        at_s, what = _number(query.get("at"), 0.0), query.get("what", "")
+        if at_s is None or what not in drawing.RECORDED:
+            return problem(400, "bad_request", f"expected at in s, and what of {', '.join(drawing.RECORDED)}")
+        return answer(await self.readers.ask("look", drawing.recorded, folder, at_s, what, query.get("joint", "")))
 
     async def _picture(self, number: str, folder: Path, kind: str, draw: Callable[..., bytes], *words: Any) -> Response:
         stamp, (made, picture) = _stamp(folder), self._pictures.get((number, kind), (-1, b""))

@@ -30,6 +30,7 @@ from nuc_engine.ui.bench import BenchTools
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.bridge import DaemonBridge
 from nuc_engine.ui.connections import MOST_CONNECTIONS, BoundedProtocol
+from nuc_engine.ui.diagrams import DiagramPages
 from nuc_engine.ui.experiments import ExperimentPages
 from nuc_engine.ui.scripts import ScriptPages
 from nuc_engine.ui.server import Workbench
@@ -91,7 +92,8 @@ async def _serve(
         experiments = ExperimentPages(bouts.readers, bouts.jobs, wanted.data, lambda: workbench.drives)
         virtual = VirtualPages(bouts.readers, bouts.jobs, lambda: workbench.drives)
         stack.push_async_callback(virtual.close)
-        more = [page.routes() for page in (bouts, scripts, bench, experiments, virtual)]
+        diagrams = DiagramPages(bouts.readers)
+        more = [page.routes() for page in (bouts, scripts, bench, experiments, virtual, diagrams)]
         workbench = Workbench(access, wanted.author, more=chain.from_iterable(more), emulated=wanted.emulated)
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)

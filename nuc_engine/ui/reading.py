@@ -107,7 +107,7 @@ def describe(folder: Path) -> bytes:
     from nuc_engine.analysis.load import read_logs
     from nuc_engine.configurations.describe import describe_model
 
-    bout = _loaded(folder)
+    bout = loaded(folder)
     table = joined(bout)
     logs = read_logs(folder) if not bout.folder.joinpath(OLD_JOINTLIST).exists() else None
     return msgspec.json.encode(
@@ -134,7 +134,7 @@ def records(folder: Path, begin_s: float, end_s: float, most: int, log: str) -> 
     that what lasted a single record is still seen; `time_s` is the stretch's first and last. `log` names one log
     (`MOTOR_LOG`, ...), whose own records these are then; "" joins all of them at the sensors' times.
     """
-    bout = _loaded(folder)
+    bout = loaded(folder)
     series = joined(bout) if not log else _logs(bout)[log]
     part = series.between(begin_s, end_s)
     table = np.column_stack([part.t_s, part.values])
@@ -149,7 +149,7 @@ def switches(folder: Path) -> bytes:
 
     The first is what the log begins with. All of them are there, however long the bout is.
     """
-    states = _loaded(folder).states
+    states = loaded(folder).states
     return msgspec.json.encode(
         {
             name: [[float(states.t_s[k]), None if np.isnan(values[k]) else int(values[k])] for k in changes(values)]
@@ -168,7 +168,7 @@ def changes(values: FloatArray) -> IntArray:
 
 def seen(folder: Path) -> bytes:
     """Return what the leg was seen to do, window by window, as JSON."""
-    bout = _loaded(folder)
+    bout = loaded(folder)
     windows = bout_stats(bout, windows_of_bout(folder, bout.end_s), SETTLE_S)
     told = [
         {"from_s": w.window.begin_s, "to_s": w.window.end_s, "name": w.window.name, "what": w.kind} for w in windows
@@ -182,7 +182,7 @@ def thumbnail(folder: Path) -> bytes:
 
     from matplotlib.figure import Figure
 
-    bout = _loaded(folder)
+    bout = loaded(folder)
     path = bout.foot_from_angles()
     figure = Figure(figsize=_THUMBNAIL_INCHES, dpi=100)
     axes = figure.add_axes((0.02, 0.02, 0.96, 0.96))
@@ -198,7 +198,7 @@ def figure(folder: Path, kind: str) -> bytes:
     """Return a figure of a kind that `describe` lists, as PNG. Raises KeyError for another. Needs matplotlib."""
     from nuc_engine.figures.figures import What, draw_figures
 
-    bout = _loaded(folder)
+    bout = loaded(folder)
     if kind not in figures_of(bout):
         raise KeyError(f"no figure {kind!r}")
     what: dict[str, What] = {"summary": "summary", "pathstate": "path", "joint": "joints", "muscle": "muscles"}
@@ -329,7 +329,7 @@ def _logs(bout: Bout) -> dict[str, Series]:
     return logs if bout.plant is None else {**logs, PLANT_LOG: bout.plant}
 
 
-def _loaded(folder: Path) -> Bout:
+def loaded(folder: Path) -> Bout:
     """Return a bout; one that grew or was changed is read anew. Raises AnalysisError."""
     sizes = tuple(
         (found.st_size, found.st_mtime_ns)

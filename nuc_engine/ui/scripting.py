@@ -16,6 +16,7 @@ from nuc_engine.configurations.difference import compare_models, compare_plants
 from nuc_engine.configurations.validation import as_data
 from nuc_engine.messages.answers import Value
 from nuc_engine.messages.errors import Refused
+from nuc_engine.model.plan import HdsoPlan
 from nuc_engine.model.planning import PlanError, stored_values
 from nuc_engine.model.values import Values, initial_values, plain_value, same_value
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, toml_table
@@ -153,15 +154,20 @@ def _held(configuration: Configuration, values: Mapping[str, Any]) -> Iterator[t
     """Yield what is not what a bout begins with anyway: that stays as it is written, to the last digit."""
     ids = configuration.model.ids
     for hdso, initial in zip(configuration.plan.hdsos, initial_values(configuration.plan), strict=True):
-        value = values.get(hdso.name)
-        if value is None or hdso.kind == "sensor":
-            continue
-        data: Any = value if isinstance(value, str | list) else [value]
-        if not isinstance(data, str) and not all(isinstance(number, int | float) for number in data):
-            raise ValueError(f"HDSO {hdso.id_num} ({hdso.name}): expected numbers")
-        stored = stored_values(hdso, data, ids)
-        if not same_value(hdso, stored, initial):
+        stored = told_value(hdso, values.get(hdso.name), ids)
+        if stored is not None and not same_value(hdso, stored, initial):
             yield hdso.index, stored
+
+
+def told_value(hdso: HdsoPlan, value: Any, ids: Mapping[str, int]) -> Values | None:
+    """Return a value as the store holds it, None where there is none to hold. Raises ValueError."""
+    if value is None or hdso.kind == "sensor":
+        return None
+    data: Any = value if isinstance(value, str | list) else [value]
+    is_text = hdso.kind == "boolstring" or hdso.datatype.endswith("char")
+    if not is_text if isinstance(data, str) else not all(isinstance(number, int | float) for number in data):
+        raise ValueError(f"HDSO {hdso.id_num} ({hdso.name}): expected numbers")
+    return stored_values(hdso, data, ids)
 
 
 def dry_run_files(name: str, documents: Texts, values: Mapping[str, Any], script: str) -> dict[str, bytes]:

@@ -45,7 +45,8 @@ class Sheet:
         return found
 
     def all_rectangles(self) -> list[ElementTree.Element]:
-        return list(self.root.findall(f"{SVG}rect"))
+        defined = {id(e) for e in self.root.iterfind(f"{SVG}defs//{SVG}rect")}
+        return [e for e in self.root.iter(f"{SVG}rect") if id(e) not in defined]
 
     def rectangles(self, **attributes: str) -> list[tuple[float, float, float, float]]:
         found = [e for e in self.all_rectangles() if all(e.get(k) == v for k, v in attributes.items())]
@@ -57,7 +58,7 @@ class Sheet:
     def paths(self, **attributes: str) -> list[ElementTree.Element]:
         return [
             e
-            for e in self.root.findall(f"{SVG}path")
+            for e in self.root.findall(f".//{SVG}path")
             if all(e.get(k.replace("_", "-")) == v for k, v in attributes.items())
         ]
 

@@ -87,7 +87,7 @@ def test_a_span_of_a_bout_is_one_panel(nuc, walked):
 def test_regions_of_a_bout_show_what_the_sensors_did(nuc, walked):
     assert nuc(walked, "-w", "regions", "--joint", "FTi", "-o", "bout.svg").exit_code == 0
     sheet = read(Path("bout.svg").read_bytes())
-    assert sheet.root.find("{http://www.w3.org/2000/svg}polyline") is not None
+    assert sheet.root.find(".//{http://www.w3.org/2000/svg}polyline") is not None
 
 
 @pytest.mark.parametrize(

@@ -228,12 +228,12 @@ def test_three_sensors_are_shown_in_planes_with_the_third_named():
 def test_recorded_sensors_lie_over_their_plane():
     tracks = {"FT_angle": np.linspace(50, 130, 40), "TC1_current": np.linspace(-3, 3, 40)}
     with_path = read(region_diagram(leg("lin_roach"), "FTi", tracks))
-    line = with_path.root.find("{http://www.w3.org/2000/svg}polyline")
+    line = with_path.root.find(".//{http://www.w3.org/2000/svg}polyline")
     assert line is not None
     assert len(line.attrib["points"].split()) == 40
     assert "the sensors as recorded;" in with_path.texts()
     assert "the sensors as recorded;" not in read(region_diagram(leg("lin_roach"), "FTi")).texts()
-    assert read(region_diagram(leg("lin_roach"), "FTi")).root.find("{http://www.w3.org/2000/svg}polyline") is None
+    assert read(region_diagram(leg("lin_roach"), "FTi")).root.find(".//{http://www.w3.org/2000/svg}polyline") is None
 
 
 def test_an_unknown_joint_is_named_with_those_there_are():

@@ -28,7 +28,19 @@ from tests.realtime.ui_browser import AXE, browsing, monotonic_ns, needs_browser
 
 pytestmark = needs_browser
 
-PAGES = ("engine", "leg", "joints", "traces", "scripts", "bouts", "experiments", "bench", "events", "values")
+PAGES = (
+    "engine",
+    "leg",
+    "joints",
+    "traces",
+    "diagrams",
+    "scripts",
+    "bouts",
+    "experiments",
+    "bench",
+    "events",
+    "values",
+)
 HOSTILE = "<img src=x onerror=hacked=1>"
 OFF = "/confirmed by 4 of 4 servos in \\d+ ms/.test(document.getElementById('stop-answer').textContent)"
 READY = "() => document.getElementById('stop-ready').textContent.startsWith('ready')"

@@ -148,17 +148,9 @@ def _open(source: str, script: str | None, at: float) -> _Source:
 
 def _wiring_of_bout(folder: Path, at: float) -> Wiring:
     """Return the control system of a bout at a time, by what its script really did."""
-    from nuc_engine.analysis.log_columns import model_of
-    from nuc_engine.analysis.scriptlog import read_script_log
-    from nuc_engine.figures.diagrams.wiring import wiring_at
-    from nuc_engine.model.changes import prepare
-    from nuc_engine.model.planning import build_plan
+    from nuc_engine.figures.diagrams.recorded import recorded_control
 
-    model = model_of(folder)
-    plan = build_plan(model)
-    script = read_script_log(folder, model).script
-    changesets = () if script is None else prepare(script, plan, model.ids)
-    return wiring_at(model, plan, changesets, at, folder.name)
+    return recorded_control(folder).wiring(at, folder.name)
 
 
 def _label_of_bout(folder: Path) -> str:

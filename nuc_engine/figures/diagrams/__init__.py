@@ -5,6 +5,7 @@
     flow       which sensors each module listens to, and its rules
     grid       where in sensor space the rules of a module hold, exactly, and where they overlap
     nominal    which global states should follow which, by the rules alone
+    recorded   the control system of a bout at any of its times
     regions    sensor space of a module's rules
     seen       which global states did follow which, in a bout
     sheet      one panel of a global state diagram

@@ -22,7 +22,9 @@ from nuc_engine.figures.diagrams.wiring import (
     Sense,
     WiredAction,
     Wiring,
+    any_text,
     leaves,
+    when_text,
 )
 from nuc_engine.model.values import value_text
 
@@ -127,8 +129,7 @@ class _Events:
 
     def draw(self) -> bytes:
         paper, wiring = self._paper, self._wiring
-        when = "as configured" if not wiring.time_s else f"at {wiring.time_s:g} s"
-        paper.text(EVENT_LEFT, 28, f"Event space: {wiring.label}, {when}", size=16, bold=True)
+        paper.text(EVENT_LEFT, 28, f"Event space: {wiring.label}, {wiring.moment}", size=16, bold=True)
         for x, words in (
             (EVENT_LEFT, "sensory events"),
             (LABEL_LEFT, "switching events"),
@@ -142,9 +143,12 @@ class _Events:
                 self._inputs(action, glow=glow)
         for action in _actions(wiring):
             self._labels(action)
-            self._action(action)
+            with paper.part("action", action=str(action.index), name=action.name, when=when_text(action.rule)):
+                self._action(action)
         for key, at in self._events.items():
-            self._event(key, at)
+            found = [leaf for action in _actions(wiring) for leaf in leaves(action.rule) if _key(leaf) == key]
+            with paper.part("event", when=any_text(found)):
+                self._event(key, at)
         self._footer()
         return paper.to_bytes()
 
@@ -210,21 +214,23 @@ class _Events:
         if not isinstance(rule, AllOf | AnyOf):
             y = heights[id(rule)]
             if not glow:
-                self._paper.lines([(LABEL_LEFT + LABEL_WIDTH, y), (end[0] - 8, y)], line=INK, weight=1.6)
-                if level == 0:
-                    self._paper.arrow_head((end[0], y), 0.0, size=10)
+                with self._paper.part("line", when=when_text(rule)):
+                    self._paper.lines([(LABEL_LEFT + LABEL_WIDTH, y), (end[0] - 8, y)], line=INK, weight=1.6)
+                    if level == 0:
+                        self._paper.arrow_head((end[0], y), 0.0, size=10)
             return y
         left = self._gates_left + (GATE_WIDTH + 26) * (self._depth - 1 - level)
         own = [self._tree(term, heights, (left + 8, 0.0), level + 1, glow=glow) for term in rule.terms]
         y = sum(own) / len(own)
         if not glow:
             box_top, box_end = min(own) - 9, max(own) + 9
-            self._paper.rectangle(left, box_top, GATE_WIDTH, box_end - box_top, fill=PAPER, radius=6, weight=1.6)
             word = "and" if isinstance(rule, AllOf) else "or"
-            self._paper.text(left + GATE_WIDTH / 2, y, word, size=11, anchor="middle", bold=True)
-            self._paper.lines([(left + GATE_WIDTH, y), (end[0] - 8, y)], line=INK, weight=1.6)
-            if level == 0:
-                self._paper.arrow_head((end[0], y), 0.0, size=10)
+            with self._paper.part("gate", when=when_text(rule)):
+                self._paper.rectangle(left, box_top, GATE_WIDTH, box_end - box_top, fill=PAPER, radius=6, weight=1.6)
+                self._paper.text(left + GATE_WIDTH / 2, y, word, size=11, anchor="middle", bold=True)
+                self._paper.lines([(left + GATE_WIDTH, y), (end[0] - 8, y)], line=INK, weight=1.6)
+                if level == 0:
+                    self._paper.arrow_head((end[0], y), 0.0, size=10)
         return y
 
     def _event_line(self, leaf: Leaf, y: float, fresh: bool, *, glow: bool) -> None:
@@ -238,9 +244,10 @@ class _Events:
                 self._paper.path(data, line=HIGHLIGHT, weight=9)
             return
         color, dash = self._source(leaf)
-        self._paper.path(data, line=color, weight=2.6 if self._is_double(leaf) else 1.8, dash=dash)
-        if self._is_double(leaf):
-            self._paper.path(data, line=PAPER, weight=0.9)
+        with self._paper.part("line", when=when_text(leaf)):
+            self._paper.path(data, line=color, weight=2.6 if self._is_double(leaf) else 1.8, dash=dash)
+            if self._is_double(leaf):
+                self._paper.path(data, line=PAPER, weight=0.9)
 
     def _labels(self, action: WiredAction) -> None:
         change = self._changes.get(action.index)
@@ -250,13 +257,15 @@ class _Events:
             y = top + ROW * k
             fresh = self._is_fresh(action, leaf)
             fill = HIGHLIGHT if fresh else PAPER
-            self._paper.rectangle(
-                LABEL_LEFT - 4, y - 10, LABEL_WIDTH + 4, 20, fill=fill, line="#d6d6d3", weight=0.8, radius=4
-            )
-            self._paper.text(LABEL_LEFT + 4, y, leaf.text, size=11.5, bold=True)
             side = change.was.get(leaf.text) if change else None
             words = f"was {side}" if side else f"{leaf.parameter} ({leaf.id_num})" if isinstance(leaf, Limit) else ""
-            self._paper.text(LABEL_LEFT + LABEL_WIDTH - 6, y, words, size=9, anchor="end", fill=INK if side else FAINT)
+            ink = INK if side else FAINT
+            with self._paper.part("comparison", action=str(action.index), when=when_text(leaf)):
+                self._paper.rectangle(
+                    LABEL_LEFT - 4, y - 10, LABEL_WIDTH + 4, 20, fill=fill, line="#d6d6d3", weight=0.8, radius=4
+                )
+                self._paper.text(LABEL_LEFT + 4, y, leaf.text, size=11.5, bold=True)
+                self._paper.text(LABEL_LEFT + LABEL_WIDTH - 6, y, words, size=9, anchor="end", fill=ink)
         for k, text in enumerate(change.gone if change else ()):
             y = top + ROW * (len(rows) + k)
             self._paper.text(LABEL_LEFT + 4, y, f"no longer: {text}", size=10, fill=FAINT)
@@ -323,8 +332,9 @@ class _Events:
         ]
         if self._against is not None:
             other = self._against
-            when = "as configured" if not other.time_s else f"at {other.time_s:g} s"
-            told.append(f"Highlighted: different from {other.label}, {when}; values as they were \u2192 as they are.")
+            told.append(
+                f"Highlighted: different from {other.label}, {other.moment}; values as they were \u2192 as they are."
+            )
         for k, words in enumerate(told):
             self._paper.text(EVENT_LEFT, y + 18 * k, words, size=11)
 

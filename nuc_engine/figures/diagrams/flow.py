@@ -9,7 +9,18 @@ from collections.abc import Mapping, Sequence
 
 from nuc_engine.analysis.tracks import JointRole
 from nuc_engine.figures.diagrams.svg import FAINT, PALE, Paper, Point, paint, text_width, wrap, xy
-from nuc_engine.figures.diagrams.wiring import Color, Module, Sense, WiredAction, Wiring, rule_text, senses_of
+from nuc_engine.figures.diagrams.wiring import (
+    Color,
+    Module,
+    Sense,
+    WiredAction,
+    Wiring,
+    any_text,
+    leaves,
+    rule_text,
+    senses_of,
+    when_text,
+)
 
 MARGIN, HEAD, WIDTH, GAP = 32.0, 64.0, 326.0, 44.0
 PILL_WIDTH, PILL_HEIGHT, DROP, LANE = 122.0, 24.0, 46.0, 18.0
@@ -66,16 +77,16 @@ class _Flow:
 
     def draw(self) -> bytes:
         paper, wiring = self._paper, self._wiring
-        when = "as configured" if not wiring.time_s else f"at {wiring.time_s:g} s"
-        paper.text(MARGIN, 30, f"Sensory flow: {wiring.label}, {when}", size=16, bold=True)
+        paper.text(MARGIN, 30, f"Sensory flow: {wiring.label}, {wiring.moment}", size=16, bold=True)
         for sense in self._senses:
             self._influence(sense)
         for module in wiring.modules:
             self._module(module)
         for sense, (x, y) in self._pills.items():
             color = source_color(wiring, sense)
-            paper.rectangle(x, y, PILL_WIDTH, PILL_HEIGHT, line=color, weight=2, radius=12, dash=sense_dash(sense))
-            paper.text(x + PILL_WIDTH / 2, y + PILL_HEIGHT / 2, sense.name, size=11, anchor="middle")
+            with paper.part("sense", sense=sense.name, when=self._when(sense, wiring.modules)):
+                paper.rectangle(x, y, PILL_WIDTH, PILL_HEIGHT, line=color, weight=2, radius=12, dash=sense_dash(sense))
+                paper.text(x + PILL_WIDTH / 2, y + PILL_HEIGHT / 2, sense.name, size=11, anchor="middle")
         y = paper.height - 36
         words = (
             "Each module stands for one joint, from the body (left) to the foot. Below it are the sensors rules read:"
@@ -85,6 +96,11 @@ class _Flow:
         paper.text(MARGIN, y + 16, words, size=11)
         return paper.to_bytes()
 
+    def _when(self, sense: Sense, modules: Sequence[Module]) -> str:
+        """Return what is true while any comparison of a sensor is, in these modules' rules."""
+        found = [leaf for module in modules for action in module.actions for leaf in leaves(action.rule)]
+        return any_text(leaf for leaf in found if sense in senses_of(leaf))
+
     def _module(self, module: Module) -> None:
         paper, left = self._paper, self._left[module.joint]
         color = paint(SOURCE_COLORS[module.role])
@@ -92,11 +108,14 @@ class _Flow:
         paper.text(left + 14, HEAD + 19, module.name, size=14, bold=True)
         y = HEAD + 38
         for action in module.actions:
-            paper.rectangle(left + 14, y, 16, 16, fill=paint(action.color), weight=0.6)
-            paper.text(left + 37, y + 8, action.short, size=12, bold=True)
-            paper.text(left + 43 + text_width(action.short, 12.6), y + 8, "is entered when", size=10, fill=FAINT)
-            for k, line in enumerate(self._rules[action.index]):
-                paper.text(left + 37, y + 25 + LINE * k, line, size=11)
+            tall = 24 + LINE * len(self._rules[action.index])
+            with paper.part("action", action=str(action.index), name=action.name, when=when_text(action.rule)):
+                paper.rectangle(left + 7, y - 3, WIDTH - 14, tall, fill="none", line="none", radius=5)
+                paper.rectangle(left + 14, y, 16, 16, fill=paint(action.color), weight=0.6)
+                paper.text(left + 37, y + 8, action.short, size=12, bold=True)
+                paper.text(left + 43 + text_width(action.short, 12.6), y + 8, "is entered when", size=10, fill=FAINT)
+                for k, line in enumerate(self._rules[action.index]):
+                    paper.text(left + 37, y + 25 + LINE * k, line, size=11)
             y += 26 + LINE * len(self._rules[action.index])
 
     def _influence(self, sense: Sense) -> None:
@@ -105,8 +124,9 @@ class _Flow:
         middle = x + PILL_WIDTH / 2
         for module in self._targets[sense]:
             if module.joint == sense.joint:
-                paper.lines([(middle, y), (middle, self._bottom + 9)], line=color, weight=2, dash=dash)
-                paper.arrow_head((middle, self._bottom + 1), -1.5708, size=10, fill=color)
+                with paper.part("influence", sense=sense.name, joint=module.name, when=self._when(sense, [module])):
+                    paper.lines([(middle, y), (middle, self._bottom + 9)], line=color, weight=2, dash=dash)
+                    paper.arrow_head((middle, self._bottom + 1), -1.5708, size=10, fill=color)
         others = [module for module in self._targets[sense] if module.joint != sense.joint]
         if not others:
             return
@@ -119,8 +139,9 @@ class _Flow:
             data = (
                 f"M{xy(bend[0])}L{xy(bend[1])}Q{xy((port, lane))} {xy((port, lane - 7))}L{xy((port, self._bottom + 9))}"
             )
-            paper.path(data, line=color, weight=2, dash=dash)
-            paper.arrow_head((port, self._bottom + 1), -1.5708, size=10, fill=color)
+            with paper.part("influence", sense=sense.name, joint=module.name, when=self._when(sense, [module])):
+                paper.path(data, line=color, weight=2, dash=dash)
+                paper.arrow_head((port, self._bottom + 1), -1.5708, size=10, fill=color)
         paper.circle(middle, lane, 3.2, fill=color)
 
     def _place_pills(self, strangers: Sequence[Sense]) -> dict[Sense, Point]:

@@ -5,6 +5,7 @@ One sensor gives a strip, two a plane; with more, planes of each pair are shown 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.figures.diagrams.grid import Interval, SensorAxis, SensorSpace, sensor_space
 from nuc_engine.figures.diagrams.svg import FAINT, INK, PAPER, Paper, Point, paint, text_width, wrap
-from nuc_engine.figures.diagrams.wiring import Color, DiagramError, Limit, Wiring, leaves, rule_text
+from nuc_engine.figures.diagrams.wiring import Color, DiagramError, Limit, Wiring, leaves, rule_text, when_text
 from nuc_engine.model.decimals import number_text
 
 LEFT, PLANE_WIDTH, PLANE_HEIGHT, STRIP_HEIGHT = 190.0, 430.0, 330.0, 40.0
@@ -42,8 +43,7 @@ def region_diagram(wiring: Wiring, joint: str | None = None, tracks: Tracks | No
     heights = [panel.height for panel in panels]
     told = "Hatched: where in sensor space each action's entry rule holds. White: no rule holds, the action is kept."
     paper = Paper(LEFT + PLANE_WIDTH + RIGHT, 56 + sum(heights), f"Sensor space of {wiring.label}", told)
-    when = "as configured" if not wiring.time_s else f"at {wiring.time_s:g} s"
-    paper.text(24, 28, f"Sensor space: {wiring.label}, {when}", size=16, bold=True)
+    paper.text(24, 28, f"Sensor space: {wiring.label}, {wiring.moment}", size=16, bold=True)
     top = 56.0
     for panel, height in zip(panels, heights, strict=True):
         panel.draw(paper, top)
@@ -61,13 +61,13 @@ def overlap_lines(space: SensorSpace) -> list[str]:
 
 def _panels(space: SensorSpace, tracks: Tracks) -> list[_Panel]:
     if len(space.axes) <= 2:
-        return [_Panel(space, tuple(range(len(space.axes))), (), space, tracks)]
+        return [_Panel(space, tuple(range(len(space.axes))), {}, space, tracks)]
     found: list[_Panel] = []
     for pair in combinations(range(len(space.axes)), 2):
         rest = [k for k in range(len(space.axes)) if k not in pair]
-        for names, holds in _slices(space, pair, rest):
+        for sides, holds in _slices(space, pair, rest):
             axes = tuple(space.axes[k] for k in pair)
-            found.append(_Panel(SensorSpace(space.module, axes, holds), (0, 1), names, space, tracks))
+            found.append(_Panel(SensorSpace(space.module, axes, holds), (0, 1), sides, space, tracks))
     if len(found) > MAX_PLANES:
         raise DiagramError(
             f"{space.module.name}: its rules read {len(space.axes)} sensors, which takes {len(found)} planes to draw;"
@@ -78,7 +78,7 @@ def _panels(space: SensorSpace, tracks: Tracks) -> list[_Panel]:
 
 def _slices(
     space: SensorSpace, pair: Sequence[int], rest: Sequence[int]
-) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
+) -> Iterator[tuple[Mapping[str, Interval], np.ndarray]]:
     """Yield planes over two sensors, one for each way they can look, with what the other sensors are there."""
     order = (0, *(k + 1 for k in pair), *(k + 1 for k in rest))
     turned = space.holds.transpose(order)
@@ -87,11 +87,11 @@ def _slices(
     for _, same in groupby(planes, key=lambda item: item[1].tobytes()):
         members = list(same)
         first, last = members[0][0], members[-1][0]
-        names = tuple(
-            f"{space.axes[k].sense.name} {_side_text((space.axes[k].cells[a][0], space.axes[k].cells[b][1]))}"
+        sides = {
+            space.axes[k].sense.name: (space.axes[k].cells[a][0], space.axes[k].cells[b][1])
             for k, a, b in zip(rest, first, last, strict=True)
-        )
-        yield names, members[0][1]
+        }
+        yield sides, members[0][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,11 @@ class _Scale:
     def place(self, value: float) -> float:
         return float(np.interp(value, self.edges, self.at))
 
+    @property
+    def text(self) -> str:
+        """Pairs of value and pixel, as an attribute."""
+        return json.dumps([[edge, round(at, 2)] for edge, at in zip(self.edges, self.at, strict=True)])
+
     def many(self, values: FloatArray) -> FloatArray:
         return np.asarray(np.interp(values, self.edges, self.at), dtype=np.float64)
 
@@ -113,7 +118,12 @@ class _Panel:
     """One plane, strip or sentence, with its legend."""
 
     def __init__(
-        self, space: SensorSpace, drawn: Sequence[int], others: Sequence[str], whole: SensorSpace, tracks: Tracks
+        self,
+        space: SensorSpace,
+        drawn: Sequence[int],
+        others: Mapping[str, Interval],
+        whole: SensorSpace,
+        tracks: Tracks,
     ) -> None:
         self._space, self._others, self._whole = space, others, whole
         self._axes = [space.axes[k] for k in drawn]
@@ -129,7 +139,8 @@ class _Panel:
 
     def draw(self, paper: Paper, top: float) -> None:
         module = self._space.module
-        where = f", where {' and '.join(self._others)}" if self._others else ""
+        others = " and ".join(f"{name} {_side_text(side)}" for name, side in self._others.items())
+        where = f", where {others}" if others else ""
         paper.text(24, top + 8, f"{module.name}{where}", size=14, bold=True)
         y = top + 30
         if not self._axes:
@@ -143,6 +154,33 @@ class _Panel:
     def _strip(self, paper: Paper, y: float) -> None:
         axis = self._axes[0]
         scale = _scale(axis, LEFT, LEFT + PLANE_WIDTH)
+        with paper.part("plane", **self._told(scale), y=f"{y:.1f}", height=f"{self._tall:.1f}"):
+            self._draw_strip(paper, y, scale)
+            self._boundaries(paper, axis, scale, "x", (y, y + self._tall))
+        self._x_axis(paper, axis, scale, y + self._tall)
+
+    def _told(self, x: _Scale, y: _Scale | None = None) -> dict[str, str]:
+        """Return what places a reading of the sensors on this plane or strip, as attributes."""
+        told = {"joint": self._space.module.name, "x_sense": self._axes[0].sense.name, "x_scale": x.text}
+        if y is not None:
+            told |= {"y_sense": self._axes[1].sense.name, "y_scale": y.text}
+        if self._others:
+            sides = {name: [end if math.isfinite(end) else None for end in side] for name, side in self._others.items()}
+            told["where"] = json.dumps(sides)
+        return told
+
+    def _boundaries(self, paper: Paper, axis: SensorAxis, scale: _Scale, which: str, ends: tuple[float, float]) -> None:
+        """Draw a line at each threshold, once for each parameter that is there."""
+        for mark, names in _parameters(self._whole, axis).items():
+            if mark not in axis.marks:
+                continue
+            at = scale.place(mark)
+            line = [(at, ends[0]), (at, ends[1])] if which == "x" else [(ends[0], at), (ends[1], at)]
+            for name in names:
+                with paper.part("boundary", parameter=name, axis=which, at=f"{at:.1f}", value=repr(mark)):
+                    paper.lines(line, line=FAINT, weight=0.8, dash="2 3")
+
+    def _draw_strip(self, paper: Paper, y: float, scale: _Scale) -> None:
         for row, action in enumerate(self._space.module.actions):
             at = y + STRIP_HEIGHT * row
             paper.text(LEFT - 10, at + STRIP_HEIGHT / 2, action.short, size=11, anchor="end")
@@ -154,7 +192,6 @@ class _Panel:
         if self._tracks:
             self._time_on(paper, scale, self._tracks[0], y + self._tall - 1)
         paper.rectangle(LEFT, y, PLANE_WIDTH, self._tall, fill="none", weight=1)
-        self._x_axis(paper, axis, scale, y + self._tall)
 
     def _track_words(self) -> list[str]:
         """Return what the black line is, as rows of the legend."""
@@ -173,23 +210,25 @@ class _Panel:
     def _plane(self, paper: Paper, y: float) -> None:
         across, up = self._axes
         sx, sy = _scale(across, LEFT, LEFT + PLANE_WIDTH), _scale(up, y + self._tall, y)
+        with paper.part("plane", **self._told(sx, sy), y=f"{y:.1f}", height=f"{self._tall:.1f}"):
+            self._draw_plane(paper, y, sx, sy)
+        self._x_axis(paper, across, sx, y + self._tall)
+        self._y_axis(paper, up, sy, y)
+
+    def _draw_plane(self, paper: Paper, y: float, sx: _Scale, sy: _Scale) -> None:
+        across, up = self._axes
         for row, action in enumerate(self._space.module.actions):
             for side_x, side_y in self._space.blocks(self._space.where(action.index)):
                 corners = (sx.place(side_x[0]), sy.place(side_y[1])), (sx.place(side_x[1]), sy.place(side_y[0]))
                 self._hatched(paper, row, *corners)
-        for axis, scale, is_x in ((across, sx, True), (up, sy, False)):
-            for mark in axis.marks:
-                at = scale.place(mark)
-                line = [(at, y), (at, y + self._tall)] if is_x else [(LEFT, at), (LEFT + PLANE_WIDTH, at)]
-                paper.lines(line, line=FAINT, weight=0.8, dash="2 3")
+        self._boundaries(paper, across, sx, "x", (y, y + self._tall))
+        self._boundaries(paper, up, sy, "y", (LEFT, LEFT + PLANE_WIDTH))
         self._overlaps(paper, sx, sy)
         if self._tracks:
             window = paper.clip(LEFT, y, PLANE_WIDTH, self._tall)
             x, z = sx.many(self._tracks[0]), sy.many(self._tracks[1])
             paper.polyline_in(window, list(zip(x.tolist(), z.tolist(), strict=True)), line=INK, weight=0.9)
         paper.rectangle(LEFT, y, PLANE_WIDTH, self._tall, fill="none", weight=1)
-        self._x_axis(paper, across, sx, y + self._tall)
-        self._y_axis(paper, up, sy, y)
 
     def _overlaps(self, paper: Paper, sx: _Scale, sy: _Scale) -> None:
         for box in self._space.overlaps():
@@ -206,7 +245,8 @@ class _Panel:
         color = self._color(row)
         fill = paper.hatch(_pattern_name(self._space.module.joint, row), paint(color), row)
         width, height = opposite[0] - corner[0], opposite[1] - corner[1]
-        paper.rectangle(*corner, width, height, fill=fill, line=paint(color), weight=0.8)
+        with paper.part("region", action=str(self._space.module.actions[row].index)):
+            paper.rectangle(*corner, width, height, fill=fill, line=paint(color), weight=0.8)
 
     def _color(self, row: int) -> Color:
         return self._space.module.actions[row].color
@@ -249,11 +289,13 @@ class _Panel:
 
     def _legend(self, paper: Paper, x: float, y: float) -> None:
         for row, action in enumerate(self._space.module.actions):
-            self._hatched(paper, row, (x, y), (x + 22, y + 18))
-            paper.text(x + 30, y + 9, f"{action.short}:", size=11.5, bold=True)
             rows = wrap(rule_text(action.rule), RIGHT - 44, 9.5)
-            for k, line in enumerate(rows):
-                paper.text(x + 2, y + 26 + 13 * k, line, size=9.5)
+            with paper.part("action", action=str(action.index), name=action.name, when=when_text(action.rule)):
+                paper.rectangle(x - 5, y - 3, RIGHT - 32, 24 + 13 * len(rows), fill="none", line="none", radius=5)
+                self._hatched(paper, row, (x, y), (x + 22, y + 18))
+                paper.text(x + 30, y + 9, f"{action.short}:", size=11.5, bold=True)
+                for k, line in enumerate(rows):
+                    paper.text(x + 2, y + 26 + 13 * k, line, size=9.5)
             y += 25 + 13 * len(rows)
         paper.rectangle(x, y, 22, 18, weight=0.8)
         paper.text(x + 30, y + 9, "no rule holds: the action is kept", size=10.5)
@@ -296,13 +338,18 @@ def _scale(axis: SensorAxis, begin: float, end: float) -> _Scale:
     return _Scale(edges, tuple(begin + share * (end - begin) for share in at), true_to_scale=False)
 
 
-def _parameter_names(space: SensorSpace, axis: SensorAxis) -> dict[float, str]:
+def _parameters(space: SensorSpace, axis: SensorAxis) -> dict[float, list[str]]:
+    """Return the names of a sensor's thresholds, by their values."""
     found: dict[float, list[str]] = {}
     for action in space.module.actions:
         for leaf in leaves(action.rule):
             if isinstance(leaf, Limit) and leaf.sense == axis.sense:
                 found.setdefault(leaf.threshold, []).append(leaf.parameter)
-    return {mark: ", ".join(dict.fromkeys(names)) for mark, names in found.items()}
+    return {mark: list(dict.fromkeys(names)) for mark, names in found.items()}
+
+
+def _parameter_names(space: SensorSpace, axis: SensorAxis) -> dict[float, str]:
+    return {mark: ", ".join(names) for mark, names in _parameters(space, axis).items()}
 
 
 def _axis_title(axis: SensorAxis, scale: _Scale) -> str:

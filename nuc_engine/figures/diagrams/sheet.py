@@ -105,6 +105,10 @@ class StateGraph:
         self._labels(list(zip(arrows, curves, strict=True)), [self._area(place) for place in at.values()])
 
     def _draw_box(self, box: StateBox, at: Point) -> None:
+        with self._paper.part("state", state=_codes(box.state)):
+            self._fill_box(box, at)
+
+    def _fill_box(self, box: StateBox, at: Point) -> None:
         left, top, width, height = self._area(at)
         self._paper.rectangle(left, top, width, height, weight=3.0 if box.heavy else 1.0, radius=7)
         for k, (module, code) in enumerate(zip(self._modules, box.state, strict=True)):
@@ -118,10 +122,11 @@ class StateGraph:
     def _arrow(self, arrow: Arrow, curve: _Curve) -> None:
         pen = arrow.pen
         data = f"M{xy(curve.begin)}Q{xy(curve.control)} {xy(curve.end)}"
-        self._paper.path(data, line=pen.color, weight=pen.weight, dash=pen.dash)
         reach = 0.8 * pen.head
         tip = curve.end[0] + reach * math.cos(curve.angle), curve.end[1] + reach * math.sin(curve.angle)
-        self._paper.arrow_head(tip, curve.angle, size=pen.head, fill=pen.color)
+        with self._paper.part("passage", begin=_codes(arrow.begin), end=_codes(arrow.end)):
+            self._paper.path(data, line=pen.color, weight=pen.weight, dash=pen.dash)
+            self._paper.arrow_head(tip, curve.angle, size=pen.head, fill=pen.color)
 
     def _labels(self, drawn: Sequence[tuple[Arrow, _Curve]], boxes: Sequence[_Area]) -> None:
         """Write what stands at the arrows, the larger words first, where they hide as little as possible."""
@@ -160,6 +165,10 @@ class StateGraph:
 
     def _area(self, at: Point) -> _Area:
         return at[0] - self._box[0] / 2, at[1] - self._box[1] / 2, *self._box
+
+
+def _codes(state: GlobalState) -> str:
+    return " ".join(map(str, state))
 
 
 def _label_areas(curve: _Curve, width: float, height: float) -> Iterable[tuple[_Area, float]]:

@@ -33,7 +33,7 @@ def nominal_diagram(wiring: Wiring) -> bytes:
     found = nominal(wiring)
     told = "Which global states should follow which, by the entry rules; the cycle they lead into is drawn heavy."
     paper = Paper(PANEL_WIDTH, PANEL_HEIGHT, f"Nominal global states of {wiring.label}", told)
-    paper.text(24, 28, f"Nominal global states: {wiring.label}, {_moment(wiring)}", size=16, bold=True)
+    paper.text(24, 28, f"Nominal global states: {wiring.label}, {wiring.moment}", size=16, bold=True)
     paper.text(24, 50, _cycle_sentence(wiring, found), size=12, fill=FAINT)
     sheet = StateGraph(paper, wiring.modules, (0.0, HEAD), (PANEL_WIDTH, PANEL_HEIGHT - HEAD - FOOT))
     boxes = [StateBox(state, state in found.cycle or state == found.stop) for state in found.states]
@@ -144,10 +144,6 @@ def _actual_pen(found: Nominal, passage: Passage, most: int) -> ArrowStyle:
     if not predicted:
         return ArrowStyle(SURPRISE, weight, "7 4", head)
     return ArrowStyle(INK if any(found.in_cycle(t) for t in predicted) else FAINT, weight, "", head)
-
-
-def _moment(wiring: Wiring) -> str:
-    return "as configured" if not wiring.time_s else f"at {wiring.time_s:g} s"
 
 
 def _cycle_sentence(wiring: Wiring, found: Nominal) -> str:

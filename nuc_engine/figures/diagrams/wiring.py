@@ -7,7 +7,7 @@ are opened, and what no sensor decides is true or false.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -164,10 +164,22 @@ class Wiring:
     """The whole control system at one moment; `values` by HDSO index, modules from the body outwards."""
 
     label: str
-    time_s: float
+    time_s: float | None
     plan: Plan
     values: tuple[Values | None, ...]
     modules: tuple[Module, ...]
+
+    @property
+    def moment(self) -> str:
+        """When that is, in words."""
+        if self.time_s is None:
+            return "with the values in force"
+        return f"at {self.time_s:g} s" if self.time_s else "as configured"
+
+    def thresholds(self) -> dict[str, float]:
+        """Return what sensors are compared with, by name."""
+        found = [leaf for module in self.modules for action in module.actions for leaf in leaves(action.rule)]
+        return {leaf.parameter: leaf.threshold for leaf in found if isinstance(leaf, Limit)}
 
     def senses(self) -> tuple[Sense, ...]:
         """Return the sensors any rule reads, those of the joint nearest the body first."""
@@ -179,7 +191,7 @@ class Wiring:
 def wiring_at(model: Model, plan: Plan, changesets: Sequence[Changeset], time_s: float, label: str) -> Wiring:
     """Return the control system of a model `time_s` after the start, changes of that instant included.
 
-    Raises DiagramError when no joint has actions, or when a rule reads what has no value.
+    Raises DiagramError as `wiring_with`.
     """
     values = list(initial_values(plan))
     for changeset in changesets:
@@ -187,6 +199,14 @@ def wiring_at(model: Model, plan: Plan, changesets: Sequence[Changeset], time_s:
             break
         for write in changeset.writes:
             values[write.hdso] = write.values + (values[write.hdso] or ())[len(write.values) :]
+    return wiring_with(model, plan, values, time_s, label)
+
+
+def wiring_with(model: Model, plan: Plan, values: Sequence[Values | None], time_s: float | None, label: str) -> Wiring:
+    """Return the control system of a model with values in force, by HDSO index; `time_s` None: they are those of now.
+
+    Raises DiagramError when no joint has actions, or when a rule reads what has no value.
+    """
     reader = _Reader(plan, values, _colors(model))
     modules = tuple(reader.module(joint) for joint in plan.joints if joint.states)
     if not modules:
@@ -233,6 +253,24 @@ def cases(condition: Condition) -> tuple[Case, ...]:
 def rule_text(condition: Condition) -> str:
     """Return a condition in one line, with numbers for thresholds."""
     return _text(condition, nested=False)
+
+
+def when_text(condition: Condition) -> str:
+    """Return a condition as rules are written, by names of sensors and thresholds; 1 and 0 where no sensor decides."""
+    if isinstance(condition, AllOf | AnyOf):
+        return (" & " if isinstance(condition, AllOf) else " | ").join(
+            f"({when_text(term)})" if isinstance(term, AllOf | AnyOf) else when_text(term) for term in condition.terms
+        )
+    if isinstance(condition, Limit):
+        return f"{condition.sense.name} {'>' if condition.above else '<'} {condition.parameter}"
+    if isinstance(condition, NonZero):
+        return condition.sense.name
+    return condition.text if isinstance(condition, SensorOrder) else str(int(condition.holds))
+
+
+def any_text(found: Iterable[Leaf]) -> str:
+    """Return conditions as a rule that is true when any of them is."""
+    return " | ".join(dict.fromkeys(when_text(leaf) for leaf in found))
 
 
 def _text(condition: Condition, *, nested: bool) -> str:

@@ -7,6 +7,7 @@ import { clock, number } from "./format.js";
 import { Live } from "./live.js";
 import { benchPage } from "./pages/bench.js";
 import { boutsPage } from "./pages/bouts.js";
+import { diagramsPage } from "./pages/diagrams.js";
 import { enginePage } from "./pages/engine.js";
 import { eventsPage } from "./pages/events.js";
 import { experimentsPage } from "./pages/experiments.js";
@@ -45,6 +46,7 @@ const PAGES = [
   { path: "leg", title: "Leg", make: legPage, needs: "daemon", help: "the leg in space, its joints, muscles and sensors; a camera; bouts on the virtual clock" },
   { path: "joints", title: "Joints", make: jointsPage, needs: "daemon", help: "rules, muscles and motors of all joints, and what can be turned of them" },
   { path: "traces", title: "Traces", make: tracesPage, needs: "daemon", help: "what changes with time, each cycle of the last ten minutes" },
+  { path: "diagrams", title: "Diagrams", make: diagramsPage, needs: "daemon", help: "which events promote which actions, where rules hold, which states follow: live" },
   { path: "scripts", title: "Scripts", make: scriptsPage, needs: "daemon", help: "scripts and configurations: written, checked, tried, sent" },
   { path: "bouts", title: "Bouts", make: boutsPage, needs: "bouts", help: "what was recorded: leg and traces in step, steps in numbers, figures, movies, replays" },
   { path: "experiments", title: "Experiments", make: experimentsPage, needs: "bouts", help: "the experiments of chapter 7: what was seen then, and with this program" },

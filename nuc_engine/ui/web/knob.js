@@ -7,6 +7,9 @@ import { clock, number, shortUnit } from "./format.js";
 /** @typedef {import("./app.js").Context} Context */
 /** @typedef {import("./edit.js").Knob} Knob */
 /** @typedef {{element: HTMLElement, tell: () => void}} Control */
+/** A slider that something else turns too: `closed` says that it can not be turned, `value` is where it stands.
+ * @typedef {Control & {begin: () => void, turn: (value: number) => void, settle: () => void, key: (event: KeyboardEvent) => void,
+ *   readonly closed: boolean, readonly value: number}} Slider */
 
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
 /** A key that is pressed again sooner than this is of the same step of undo. */
@@ -32,7 +35,7 @@ function helpOf({ hdso, unit, quantum, least, most, low, high }) {
  * @param {Context} context
  * @param {Knob} knob
  * @param {{name?: boolean}} [options] `name` false: it stands elsewhere
- * @returns {Control}
+ * @returns {Slider}
  */
 export function knobControl({ desk, line, say }, knob, { name = true } = {}) {
   const { label, hdso, low, high, least, most } = knob;
@@ -181,10 +184,11 @@ export function knobControl({ desk, line, say }, knob, { name = true } = {}) {
       fine = /** @type {PointerEvent} */ (event).shiftKey;
     });
   }
-  range.addEventListener("pointerdown", () => {
+  const begin = () => {
     dragging = true;
     over = false;
-  });
+  };
+  range.addEventListener("pointerdown", begin);
   range.addEventListener("input", () => turn(snapped(knob, Number(range.value), fine)));
   range.addEventListener("change", () => {
     settle();
@@ -239,6 +243,19 @@ export function knobControl({ desk, line, say }, knob, { name = true } = {}) {
 
   return {
     element,
+    begin,
+    turn,
+    settle: () => {
+      settle();
+      over = false;
+    },
+    key: byKey,
+    get closed() {
+      return range.disabled;
+    },
+    get value() {
+      return Number.isNaN(turned) ? held() : turned;
+    },
     tell() {
       const tried = desk.trials.get(label);
       const why = desk.closed || (tried ? "it is being tried: keep it, or put it back, first" : "");

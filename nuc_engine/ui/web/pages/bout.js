@@ -1,5 +1,6 @@
 // One bout, or two over each other: what it was, its steps in numbers, leg and traces in step, figures, movie, replay.
 
+import { boutDiagram } from "../boutdiagram.js";
 import { videoBeside } from "../camera.js";
 import { shellLine } from "../ctl.js";
 import { fill, h, setAttribute, setText, table } from "../dom.js";
@@ -300,6 +301,7 @@ function player({ api, say }, bouts, ids, signal) {
   const marks = (bout.events ?? []).filter((event) => typeof event.time_s === "number" && event.name === "changeset").map((event) => ({ at: event.time_s, text: event.text ?? "" }));
   const legend = bouts.length > 1 ? h("p", { class: "legend" }, h("span", { class: "key first" }, bouts[0].name), h("span", { class: "key second" }, bouts[1].name)) : null;
   seek(bout.begin_s);
+  const diagram = model && joints.length ? boutDiagram(api, ids[0], model, signal) : null;
 
   return {
     element: h(
@@ -313,6 +315,7 @@ function player({ api, say }, bouts, ids, signal) {
         h("div", { class: "player-leg" }, h("div", { class: "stage-canvas" }, view.paper.canvas), looks, bouts.length > 1 ? null : video.element),
         h("div", { class: "player-traces" }, h("div", { class: "toolbar" }, whole, h("span", { class: "segmented" }, closer, farther), add, list, file, how), lanes.element),
       ),
+      diagram?.element,
     ),
     load,
     seek,
@@ -327,6 +330,12 @@ function player({ api, say }, bouts, ids, signal) {
       }
       video.follow(cursor, running, rate);
       view.draw();
+      const [source] = sources;
+      if (diagram && source) {
+        const ring = exactAt(source, cursor);
+        const record = ring ? Math.max(ring.begin, Math.min(ring.end - 1, ring.find(source.time, cursor))) : -1;
+        diagram.frame(now, cursor, ring?.end ? ring : null, source.index, source.time, record);
+      }
       setText(lanes.where, clock(cursor, 3));
       lanes.draw({ from, to, cursor, levels: () => [], marks, start: 0, axis: (time) => clock(time, to - from < 5 ? 2 : to - from < 30 ? 1 : 0) }, now);
     },
