@@ -107,12 +107,13 @@ class MotorAction:
                     delta = scale.ticks(delta)
                 # A delta that is no number reaches the guard as it is; round() would raise.
                 elif delta - delta == 0.0:
-                    delta = round(delta)
+                    delta = float(round(delta))
                 command = position + dirs[k] * (delta + tweaks[k])
             else:
-                command = self._other(k, drive, position)
-                if command is None:
+                other = self._other(k, drive, position)
+                if other is None:
                     continue
+                command = other
             goal = pass_on(k, command, position)
             sent[k] = goal
             if goal < 0:
@@ -190,7 +191,11 @@ class MotorAction:
                 board.stamp_ns[k] = bus.stamp_ns[k]
 
 
-def _cell(store: Store, index: int) -> tuple[BufferView, int, int] | None:
+_Cell = tuple[BufferView, int, int]
+"""View and index of a value, and the HDSO it is of."""
+
+
+def _cell(store: Store, index: int) -> _Cell | None:
     if index < 0:
         return None
     view, at = store.locate(Slot(index))
@@ -206,18 +211,22 @@ class _Mirror:
     def __init__(self, store: Store, position: int, force: int, scale: DriveScale | None) -> None:
         self._flags, self._scale = store.flags, scale
         self._whole = force >= 0 and store.plan.hdsos[force].datatype in INTEGER_RANGE
-        self._cells = [(_cell(store, position), 0), (_cell(store, force), 1)]
+        self._position, self._force = _cell(store, position), _cell(store, force)
 
     def __call__(self, goal: int, ticks: int) -> None:
-        delta: float = ticks
-        if self._scale is not None:
-            delta = self._scale.units(ticks)
-            if self._whole:
-                delta = round(delta)
-        for cell, which in self._cells:
-            if cell is not None:
-                cell[0][cell[1]] = delta if which else goal
-                self._flags[cell[2]] = 1
+        if self._position is not None:
+            self._put(self._position, goal)
+        if self._force is None:
+            return
+        if self._scale is None:
+            self._put(self._force, ticks)
+        else:
+            units = self._scale.units(ticks)
+            self._put(self._force, round(units) if self._whole else units)
+
+    def _put(self, cell: _Cell, value: int | float) -> None:
+        cell[0][cell[1]] = value
+        self._flags[cell[2]] = 1
 
 
 def _mirror(store: Store, motor: MotorPlan, mode: str, scale: DriveScale | None) -> _Mirror | None:
