@@ -1,8 +1,8 @@
 """Finds the compiled core of a checkout in place of the same modules as Python, as long as they are the same.
 
-`make fast` puts this file and a line that calls `install` into the site-packages of its environment. A checkout of
-which any module of the core differs from what was compiled runs as Python, all of it: compiled modules know each
-other's insides. `NUC_PURE=1` in the environment does the same.
+`make fast` puts a line that calls `install` into the site-packages of its environment. A checkout of which any module
+of the core differs from what was compiled runs as Python, all of it: compiled modules know each other's insides.
+`NUC_PURE=1` in the environment does the same.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ import sys
 import sysconfig
 import tempfile
 import tomllib
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 REQUIRES = ["mypy[mypyc]>=2.4,<3", "setuptools>=65"]
 CORE = "build/core"
-"""Where a checkout has it; `wanted.json` there says of which sources it is."""
+"""Where a checkout has it; `wanted.json` there says of which sources it is, `site` is what finds it."""
 
 _GROUP = "nuc_core"
 _FINDER = "compiled_core_finder"
@@ -90,7 +91,7 @@ def compile_core(root: Path, out: Path) -> None:
         try:
             extensions = mypycify(
                 [f"--cache-dir={work}/mypy", *modules(root)],
-                opt_level="2",
+                opt_level="1",
                 debug_level="0",
                 target_dir=work,
                 group_name=_GROUP,
@@ -104,38 +105,49 @@ def compile_core(root: Path, out: Path) -> None:
 
 
 def main() -> None:
-    """Compile the core for this checkout, and let the Python that runs this find it; --remove takes it away."""
+    """Compile the core for this checkout, and let the Python that runs this find it.
+
+    --here: found only where PYTHONPATH names build/core/site. --remove: not found any more.
+    """
     root = Path(__file__).resolve().parents[1]
-    site = Path(sysconfig.get_path("purelib"))
-    finder, hook = site / f"{_FINDER}.py", site / f"_{_FINDER}.pth"
+    hook = Path(sysconfig.get_path("purelib"), f"_{_FINDER}.pth")
     if "--remove" in sys.argv:
-        finder.unlink(missing_ok=True)
         hook.unlink(missing_ok=True)
         return
-    if lacking := lacks():
-        sys.exit(lacking)
-    files = modules(root)
     out = root / CORE
-    with tempfile.TemporaryDirectory(prefix="core-", dir=_made(out.parent)) as new:
-        made = Path(new, "core")
-        sources = {file: hashlib.sha256((root / file).read_bytes()).hexdigest() for file in files}
+    sources = {file: hashlib.sha256((root / file).read_bytes()).hexdigest() for file in modules(root)}
+    if _made_of(out) != sources:
+        if lacking := lacks():
+            sys.exit(lacking)
+        print("compiling the core: about a minute", flush=True)
+        _build(root, out, sources)
+    site = out / "site"
+    site.mkdir(exist_ok=True)
+    shutil.copy(root / "building" / f"{_FINDER}.py", site)
+    (site / "sitecustomize.py").write_text(f"import {_FINDER}\n\n{_FINDER}.install({str(out)!r})\n")
+    if "--here" not in sys.argv:
+        # One line, which is what a .pth file runs: nothing happens once build/core is gone.
+        found = f"(sys.path.append({str(site)!r}), __import__({_FINDER!r}).install({str(out)!r}))"
+        hook.write_text(f"import os, sys; os.path.isdir({str(site)!r}) and {found}\n")
+        subprocess.run([sys.executable, "-m", "nuc_engine.cli", "--version"], check=True, cwd=root)
+
+
+def _made_of(out: Path) -> dict[str, str]:
+    """Return of which sources a core is that this Python can load; nothing where there is none."""
+    try:
+        return json.loads((out / "wanted.json").read_text()) if list(out.glob(f"*{EXTENSION_SUFFIXES[0]}")) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _build(root: Path, out: Path, sources: dict[str, str]) -> None:
+    out.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="core-", dir=out.parent) as folder:
+        made = Path(folder, "core")
         compile_core(root, made)
         (made / "wanted.json").write_text(json.dumps(sources, indent=1))
         shutil.rmtree(out, ignore_errors=True)
         made.rename(out)
-    finder.write_text((root / "building" / f"{_FINDER}.py").read_text())
-    hook.write_text(f"import {_FINDER}; {_FINDER}.install({str(out)!r})\n")
-    print(
-        subprocess.run(
-            [sys.executable, "-m", "nuc_engine.cli", "--version"], capture_output=True, text=True, check=True, cwd=root
-        ).stdout,
-        end="",
-    )
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from bisect import insort
 from itertools import cycle
+from typing import Final
 
 import mujoco
 import numpy as np
@@ -48,9 +49,9 @@ HOLD_LIMIT_NS = 2_000_000_000
 """How long it tries."""
 
 _BODY = mujoco.mjtObj.mjOBJ_BODY
-_NEVER = 1 << 62
-_CM_PER_M = 100.0
-_OWN = LEVELS
+_NEVER: Final = (1 << 62) - 1
+_CM_PER_M: Final = 100.0
+_OWN: Final = LEVELS
 _FREE = (0.0, 0.0)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from drivers.bus import LIMP, READ_ONLY, ServoBus
 from drivers.servo import ReplyStatus
 from nuc_engine.control.guard import Guard
@@ -11,8 +13,9 @@ from nuc_engine.model.plan import MotorPlan, Plan, Slot
 from nuc_engine.model.store import BufferView, Store
 from sccils_schemas.numbers import INTEGER_RANGE
 
-_OK = int(ReplyStatus.OK)
-_MUSCLE, _LIMP = Drive.MUSCLE, Drive.LIMP
+_OK: Final = int(ReplyStatus.OK)
+_MUSCLE: Final = Drive.MUSCLE
+_LIMP: Final = Drive.LIMP
 
 LIMP_CYCLES = 200
 """How often a limp servo is told so again. In between it is read: a read that a line garbles into a send names the
@@ -21,7 +24,7 @@ place where the shaft is, a garbled torque-off a fixed one."""
 CONFIRMATIONS = 2
 """Torque-offs in a row that a servo must have answered: a late reply of another may pass for one."""
 
-FRESH_NS = 250_000_000
+FRESH_NS: Final = 250_000_000
 """How old a measurement may be, besides the pause between exchanges, to drive anything."""
 
 LEAD_S, LEAST_LEAD_RAW, LEAD_TICK_DEG = 0.3, 20.0, 0.654
