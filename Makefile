@@ -4,10 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= data/experiment_a
 
-.PHONY: run ui test test-fast test-realtime coverage check lint types imports experiments paper bench bench-daemon nightly clean help
+.PHONY: run fast pure wheels compiled-check ui test test-fast test-realtime coverage check lint types imports experiments paper bench bench-daemon nightly clean help
 
 help:
 	@echo "make run     walk, turn one way, turn the other (experiment A) on the emulated cockroach leg"
+	@echo "make fast    compile the core: about 1.6 times as fast, same bytes; needs a C compiler. make pure: as it was"
+	@echo "make wheels  a wheel with the compiled core for this Python into dist/, tried in an empty environment"
+	@echo "make compiled-check  tests of the compiled core"
 	@echo "make experiments  every experiment of the dissertation, 20 repetitions each, with evidence and figures (18 min on two cores), into docs/experiments/"
 	@echo "make paper   the figures of a paper as vector PDF, and the table they are drawn from, into build/paper (15 s)"
 	@echo "make ui      the workbench in the browser, beside a daemon with an emulated cockroach leg"
@@ -46,6 +49,34 @@ $(VENV)/.npm: $(VENV)/.sim
 run: $(VENV)/.sim
 	$(BIN)/nuc run lin_roach --script experiment_a --duration 60 --scratch $(OUT) --plot
 
+# What compiles the core, as building/hatch_build.py asks for it of pip.
+$(VENV)/.mypyc: $(VENV)/.sim
+	$(BIN)/python -m pip install --quiet 'hatchling>=1.24' 'mypy[mypyc]>=2.4,<3' 'setuptools>=65'
+	@touch $@
+
+# The checkout stays as it is: the core goes to build/core, and is used as long as the sources are those it was made of.
+fast: $(VENV)/.mypyc
+	$(BIN)/python building/hatch_build.py
+
+pure: $(VENV)/.mypyc
+	$(BIN)/python building/hatch_build.py --remove
+
+wheels: $(VENV)/.sim
+	rm -rf build/empty dist/nuc_engine-*-cp*.whl
+	NUC_COMPILE=1 $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet "$$(ls dist/nuc_engine-*-cp*.whl)[sim]"
+	cd build/empty && bin/nuc --version | grep 'core: compiled' && bin/nuc run lin_roach --duration 1 --scratch out
+	rm -rf build/empty
+
+# Against the same tests as Python: bytes, bounds, properties, the oracle. Each process says which core it has.
+COMPILED := PYTHONPATH=build/core/site NUC_CORE=compiled
+compiled-check: $(VENV)/.dev
+	$(BIN)/python building/hatch_build.py --here
+	$(COMPILED) $(BIN)/python -m pytest -n 2 -rs tests/compiled tests/conformance tests/verify/test_matrix.py tests/bouts/test_repeat.py \
+		tests/engine/test_rulebook.py tests/engine/test_elements.py tests/engine/test_gradual.py tests/engine/test_gravity.py \
+		tests/engine/test_tasks.py tests/drivers/test_aimotor_codec.py tests/drivers/test_aimotor_emulator.py
+
 ui: $(VENV)/.lab
 	$(BIN)/nuc ui --emulated lin_roach
 
@@ -78,6 +109,7 @@ lint: $(VENV)/.dev
 
 # Elsewhere: what needs no Linux is checked against what Windows and macOS have, and nothing else is known of them.
 types: $(VENV)/.dev $(VENV)/.npm
+	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/pyright --pythonpath $(BIN)/python -p pyright.elsewhere.json --pythonplatform Windows
 	$(BIN)/pyright --pythonpath $(BIN)/python -p pyright.elsewhere.json --pythonplatform Darwin

@@ -20,7 +20,7 @@ from time import process_time  # noqa: TID251  benchmarks are about real time
 
 import mujoco
 
-from benchmarks.stand_ins import SilentRecorder, StillPlant, repeat_joint
+from benchmarks.stand_ins import HeardPlant, SilentRecorder, StillPlant, repeat_joint
 from drivers.factory import open_bus
 from drivers.servo import ServoAddress
 from nuc_engine.bout.run import BoutSpec, prepare_bout, run_bout
@@ -105,18 +105,13 @@ def _executive(plan: Plan, bus: object, seconds: int) -> float:
 
 def _goals(plan: Plan, spec_path: Path, servos: list[ServoAddress], seconds: int) -> list[tuple[int, int, float]]:
     """Return what a bout tells the leg: (steps before it, servo, goal in degrees)."""
-    plant = open_plant(plan, spec_path, "mujoco", 0)
-    command, goals, last = plant.command, [], 0
-
-    def listen(servo: int, goal_deg: float, level: int) -> None:
-        nonlocal last
-        done = plant._done  # type: ignore[attr-defined]
+    plant = HeardPlant(open_plant(plan, spec_path, "mujoco", 0))
+    _executive(plan, open_bus(TURNAROUND, servos, plant, seed=1), seconds)
+    goals: list[tuple[int, int, float]] = []
+    last = 0
+    for done, servo, goal_deg in plant.heard:
         goals.append((done - last, servo, goal_deg))
         last = done
-        command(servo, goal_deg, level)
-
-    plant.command = listen  # type: ignore[method-assign]
-    _executive(plan, open_bus(TURNAROUND, servos, plant, seed=1), seconds)
     return goals
 
 

@@ -27,6 +27,19 @@ class SilentRecorder:
     started = motor = sensors = states = muscles = applied = controlled = done = answer = event = nothing
 
 
+class HeardPlant:
+    """A MuJoCo leg, and what it is told: (steps done, servo, goal in degrees)."""
+
+    def __init__(self, plant: Any) -> None:
+        self._plant = plant
+        self.heard: list[tuple[int, int, float]] = []
+        self.advance, self.release, self.sample = plant.advance, plant.release, plant.sample
+
+    def command(self, servo: int, goal_deg: float, level: int) -> None:
+        self.heard.append((self._plant._done, servo, goal_deg))
+        self._plant.command(servo, goal_deg, level)
+
+
 class StillPlant:
     """Shafts that stand at 85 degrees and draw half an ampere, at no cost."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-NEVER: Final = 2**63 - 1
-"""An instant that does not come (ns)."""
+NEVER: Final = 2**62 - 1
+"""An instant that does not come (ns): in 146 years. The largest whole number that is fast once it is compiled."""
 
 BITS_PER_BYTE: Final = 10
 """8N1: one start bit, eight data bits, one stop bit."""

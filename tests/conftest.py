@@ -1,9 +1,12 @@
 """What holds for every test."""
 
 import gc
+import os
 from collections.abc import Generator
 
 import pytest
+
+import drivers.port
 
 
 @pytest.fixture(autouse=True)
@@ -11,3 +14,11 @@ def _the_collector_stays_on() -> Generator[None]:
     """See that no test takes the rights to real time for its whole process: without a collector memory only grows."""
     yield
     assert gc.isenabled(), "a test let nuc_engine.realtime.acquire work on the process that runs the tests"
+
+
+def pytest_configure() -> None:
+    """Refuse to test another core than was asked for."""
+    compiled = not str(drivers.port.__file__).endswith(".py")
+    asked = os.environ.get("NUC_CORE")
+    if asked and (asked == "compiled") is not compiled:
+        raise pytest.UsageError(f"NUC_CORE={asked}, but the core is {drivers.port.__file__}")

@@ -20,6 +20,7 @@ from drivers.aimotor.codec import HEADER, REPLY_BYTES, is_passive_reply
 from drivers.aimotor.forms import AnswerKind, CycleRequest, is_ten_bit_reply, ten_bit_position
 from drivers.aimotor.lateness import OK, STALL_NS, UNKNOWN_BYTES, BusPhase, LateReplies, Phase
 from drivers.aimotor.table import SERVO_DELAY_NS
+from drivers.inprocess import InProcessPort
 from drivers.port import NEVER, wire_ns
 
 QUIET_REPLIES: Final = 8
@@ -133,13 +134,14 @@ class Exchanges(LateReplies):
         if self._job is not BusPhase.EXCHANGE or self._next_job is not BusPhase.IDLE:
             return False
         port = self._port
-        read, write, ready_ns = port.read, port.write, port.ready_ns
+        # Compiled, a call is twice as fast where it is known whose it is; a line in this process is that of every bout.
+        line = port if isinstance(port, InProcessPort) else None
         requests, positions, currents = self._requests, readings.position_raw, readings.current_raw
         stamps, status, reachable = readings.stamp_ns, readings.status, readings.reachable
         first_ns, shortest_ns, timeout_ns = self._first_ns, self._wire_ns, self._timeout_ns
         k, count, sent_ns, rest = self._k, len(requests), self._sent_ns, b""
         while at_ns - sent_ns >= shortest_ns:
-            data = read(at_ns)
+            data = port.read(at_ns) if line is None else line.read(at_ns)
             if len(data) != REPLY_BYTES or HEADER in data:
                 rest = data
                 break
@@ -159,9 +161,13 @@ class Exchanges(LateReplies):
             self._sent_ns = sent_ns = at_ns
             # Should the write fail, the cycle can still time out.
             self.wake_ns = at_ns + timeout_ns
-            write(requests[k], at_ns)
-            ready = ready_ns(REPLY_BYTES)
-            if ready_ns(1) - sent_ns < first_ns or ready - sent_ns > timeout_ns:
+            if line is None:
+                port.write(requests[k], at_ns)
+                ready, first = port.ready_ns(REPLY_BYTES), port.ready_ns(1)
+            else:
+                line.write(requests[k], at_ns)
+                ready, first = line.ready_ns(REPLY_BYTES), line.ready_ns(1)
+            if first - sent_ns < first_ns or ready - sent_ns > timeout_ns:
                 self._plan_wake()
                 return self.wake_ns > horizon_ns
             at_ns = ready

@@ -143,7 +143,9 @@ def _version() -> str:
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     del param
     if value and not ctx.resilient_parsing:
-        say(f"nuc {_version()}")
+        from nuc_engine.machine.core import core
+
+        say(f"nuc {_version()}, core: {core()}")
         ctx.exit()
 
 

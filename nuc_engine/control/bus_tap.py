@@ -7,13 +7,13 @@ them, replies as it gives them; `nuc verify` holds both against what the tasks s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drivers.bus import ServoBus
 from drivers.servo import ReplyStatus
 from nuc_engine.control.tasks.board import Board
 
-_OK = int(ReplyStatus.OK)
+_OK: Final = int(ReplyStatus.OK)
 
 OnExchangeStart = Callable[[int, int, Sequence[int]], None]
 """Receives (time_ns, torque level, goals) of an exchange that begins; goals as `drivers.bus.Bus.start` takes them."""
@@ -68,14 +68,15 @@ class BusTap:
     def replies(self, board: Board) -> ExchangeReplies:
         """Return what the bus has given; lists may be its own, and are to be written down at once."""
         bus = self._bus
-        good = [status == _OK for status in bus.status]
-        if all(good):
-            return ExchangeReplies(bus.position_raw, bus.current_raw, bus.status, bus.stamp_ns)
+        positions, currents, status, stamps = bus.position_raw, bus.current_raw, bus.status, bus.stamp_ns
+        if status.count(_OK) == len(status):
+            return ExchangeReplies(positions, currents, status, stamps)
+        good = [one == _OK for one in status]
         return ExchangeReplies(
-            _mixed(good, bus.position_raw, board.position_raw),
-            _mixed(good, bus.current_raw, board.current_raw),
-            bus.status,
-            _mixed(good, bus.stamp_ns, board.stamp_ns),
+            _mixed(good, positions, board.position_raw),
+            _mixed(good, currents, board.current_raw),
+            status,
+            _mixed(good, stamps, board.stamp_ns),
         )
 
     def start(self, now_ns: int, goals: list[int]) -> None:

@@ -47,7 +47,7 @@ class Executive(Dispatcher):
             approach_deg_s=approach_deg_s,
             keep_store=keep_store,
         )
-        self._bus = bus
+        self._cycled_bus = bus
         self._horizon = 0
 
     def run_until(self, end_ns: int) -> None:
@@ -55,7 +55,7 @@ class Executive(Dispatcher):
         clock, entries = self.clock, self.entries
         self._horizon = end_ns
         if self._exchanging and self._complete_entry.release_ns == NEVER:
-            self._complete_entry.release_ns = self._bus.run_until(end_ns)
+            self._complete_entry.release_ns = self._cycled_bus.run_until(end_ns)
         now = clock.now_ns
         while now < end_ns:
             soonest = end_ns
@@ -75,20 +75,20 @@ class Executive(Dispatcher):
 
     def torque_off(self) -> None:
         """Let every servo go limp; the clock stands at the last confirmation, or where the bus gave up."""
-        self._bus.torque_off(self.clock.now_ns)
-        done = self._bus.run_until(self.clock.now_ns + TORQUE_OFF_LIMIT_NS)
+        self._cycled_bus.torque_off(self.clock.now_ns)
+        done = self._cycled_bus.run_until(self.clock.now_ns + TORQUE_OFF_LIMIT_NS)
         self.clock.wait_until(min(done, self.clock.now_ns + TORQUE_OFF_LIMIT_NS))
 
     def _run_start(self, now_ns: int) -> None:
         self._start_entry.release_ns = NEVER
         self._motor_action.start(now_ns)
         self._exchanging = True
-        self._complete_entry.release_ns = self._bus.run_until(self._horizon)
+        self._complete_entry.release_ns = self._cycled_bus.run_until(self._horizon)
 
     def _run_complete(self, now_ns: int) -> None:
         self._complete_entry.release_ns = NEVER
-        if self._bus.refusals:
-            self._event(now_ns, "servo_refused", "; ".join(self._bus.refusals))
+        if self._cycled_bus.refusals:
+            self._event(now_ns, "servo_refused", "; ".join(self._cycled_bus.refusals))
         self._cycle_complete(now_ns)
 
     def _done_ns(self, now_ns: int, entry: TaskEntry) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from bisect import insort
 from itertools import cycle
+from typing import Final
 
 import mujoco
 import numpy as np
@@ -27,7 +28,7 @@ from nuc_engine.plants.hand import HandHold
 from nuc_engine.plants.kicks import HAND_M_S, draw_kick
 from nuc_engine.plants.mjcf import FOOT, GROUND, coordinates, flex_angles, leg_xml
 from nuc_engine.plants.moving_ground import MovingGround
-from nuc_engine.plants.servos import noise_of, servos_of
+from nuc_engine.plants.servos import CurrentLoop, noise_of, servos_of
 from nuc_engine.plants.spec import LEVELS, PlantSpec
 from nuc_engine.plants.variation import Variation, draw
 
@@ -48,9 +49,9 @@ HOLD_LIMIT_NS = 2_000_000_000
 """How long it tries."""
 
 _BODY = mujoco.mjtObj.mjOBJ_BODY
-_NEVER = 1 << 62
-_CM_PER_M = 100.0
-_OWN = LEVELS
+_NEVER: Final = (1 << 62) - 1
+_CM_PER_M: Final = 100.0
+_OWN: Final = LEVELS
 _FREE = (0.0, 0.0)
 
 
@@ -97,7 +98,8 @@ class MujocoLeg:
         servos = servos_of(plan, spec)
         self._goal_scale, self._goal_offset, self._readout = servos.goal_scale, servos.goal_offset, servos.readout
         self._gain, self._caps, self._stall = servos.gain, servos.caps, servos.stall
-        self._loops, self._regulated = servos.loops, {}
+        self._loops = servos.loops
+        self._regulated: dict[int, tuple[CurrentLoop, float]] = {}
         # The level in force; -1 for a servo without torque, `_OWN` for one that says itself how it is driven, and how.
         self._level = [-1] * len(plan.motors)
         self._own = [_FREE] * len(plan.motors)
@@ -279,7 +281,7 @@ class MujocoLeg:
         if any(self._warning_counts):
             kinds = [mujoco.mjtWarning(kind).name for kind in range(len(self._warnings)) if self._warnings[kind]]
             raise PlantFault(self._diverged(", ".join(kind.removeprefix("mjWARN_") for kind in kinds)))
-        if not math.isfinite(sum(self._qpos) + sum(self._qvel)):
+        if not math.isfinite(sum(self._qpos, 0.0) + sum(self._qvel, 0.0)):
             raise PlantFault(self._diverged("a joint's state is not finite"))
 
     def _diverged(self, what: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_BINARY = os.O_BINARY if sys.platform == "win32" else 0
+_BINARY: int = getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)

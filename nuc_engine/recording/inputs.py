@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard, cast
+from typing import Any, BinaryIO, TypeGuard, cast
 
 import msgpack
 
@@ -132,20 +132,21 @@ def read_inputs(path: Path) -> Iterator[list[Any]]:
     start with a head of this format.
     """
     motors: int | None = None
-    for number, record in enumerate(_unpacked(path), 1):
-        if motors is None:
-            motors = _motors(path, record)
-        elif not is_record(record, motors):
-            raise InputRecordError(f"{path}: record {number} is no cycle of {motors} motors and no edit")
-        yield record
-
-
-def _unpacked(path: Path) -> Iterator[Any]:
+    # Opened here: what is compiled does not end a generator that is left half way, and with it what that one has open.
     with path.open("rb") as file:
-        try:
-            yield from msgpack.Unpacker(file, use_list=True)
-        except (msgpack.UnpackException, ValueError) as error:
-            raise InputRecordError(f"{path}: is no MessagePack from byte {file.tell()} or before ({error})") from error
+        for number, record in enumerate(_unpacked(path, file), 1):
+            if motors is None:
+                motors = _motors(path, record)
+            elif not is_record(record, motors):
+                raise InputRecordError(f"{path}: record {number} is no cycle of {motors} motors and no edit")
+            yield record
+
+
+def _unpacked(path: Path, file: BinaryIO) -> Iterator[Any]:
+    try:
+        yield from msgpack.Unpacker(file, use_list=True)
+    except (msgpack.UnpackException, ValueError) as error:
+        raise InputRecordError(f"{path}: is no MessagePack from byte {file.tell()} or before ({error})") from error
 
 
 def _motors(path: Path, record: Any) -> int:

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
+from nuc_engine.machine.core import core
 from nuc_engine.machine.locations import CHECKOUT
 from nuc_engine.recording.files import MANIFEST_FILE
 
@@ -219,6 +220,7 @@ def versions() -> dict[str, str]:
     found = {
         "engine": importlib.metadata.version("nuc-engine"),
         "commit": _commit(),
+        "core": core().partition(" (")[0],
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.machine(),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
@@ -21,6 +21,21 @@ from nuc_engine.recording.inputs import InputRecord
 from nuc_engine.recording.logs import NO_MARKS, DataLogs, Tap
 from nuc_engine.recording.scriptlog import HdsoScriptLog, Values
 from sccils_schemas.model import Model
+
+
+class _Sink(Protocol):
+    """One file of a data directory, as what ends it sees it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def mark(self) -> Mark: ...
+
+    @property
+    def missing(self) -> int: ...
+
+    def flush(self, *, sync: bool = False) -> None: ...
 
 
 class BoutRecorder:
@@ -163,19 +178,22 @@ class BoutRecorder:
         self._logs.event(now_ns, kind, text)
 
     @property
+    def _sinks(self) -> tuple[_Sink, ...]:
+        return (*self._logs.files, self._inputs, self._script, self._hdso)
+
+    @property
     def marks(self) -> dict[str, Mark]:
         """How far each file is whole on disk; to be asked for after `flush`."""
-        return {sink.name: sink.mark for sink in (*self._logs.files, self._inputs, self._script, self._hdso)}
+        return {sink.name: sink.mark for sink in self._sinks}
 
     @property
     def missing(self) -> dict[str, int]:
         """Bytes before the marks that somebody else had taken away, by file."""
-        sinks = (*self._logs.files, self._inputs, self._script, self._hdso)
-        return {sink.name: sink.missing for sink in sinks if sink.missing}
+        return {sink.name: sink.missing for sink in self._sinks if sink.missing}
 
     def flush(self, *, sync: bool = False) -> None:
         """Put everything on disk."""
-        for sink in (*self._logs.files, self._inputs, self._script, self._hdso):
+        for sink in self._sinks:
             sink.flush(sync=sync)
 
     def end(self) -> None:
@@ -192,6 +210,10 @@ class BoutRecorder:
         """Close all files, whatever becomes of one of them; return records per file. Raises OSError from the first."""
         counts: dict[str, Any] = {}
         with ExitStack() as stack:
-            for sink in (self._logs, self._inputs, self._script, self._hdso):
-                stack.callback(lambda close=sink.close: counts.update(close()))
+            for close in (self._logs.close, self._inputs.close, self._script.close, self._hdso.close):
+                stack.callback(_close_and_count, close, counts)
         return dict(sorted(counts.items()))
+
+
+def _close_and_count(close: Callable[[], Mapping[str, int]], counts: dict[str, Any]) -> None:
+    counts.update(close())

@@ -27,7 +27,7 @@ _JITTER_BLOCK = 4096
 # How far ahead of a request's end a babbling servo has its say: longer than a host waits for a reply.
 _CHATTER_NS = 6_000_000
 _LONGEST_NOISE = 64
-_ROUND_OFF = ROUND_OFF
+_ROUND_OFF: Final = ROUND_OFF
 _NO_REPLY: Final = (b"", b"", 0)
 _NO_FRAMES: Final[dict[bytes, tuple[int, float, int]]] = {}
 

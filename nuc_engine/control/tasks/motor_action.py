@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from drivers.bus import LIMP, READ_ONLY, ServoBus
 from drivers.servo import ReplyStatus
 from nuc_engine.control.guard import Guard
@@ -11,8 +13,9 @@ from nuc_engine.model.plan import MotorPlan, Plan, Slot
 from nuc_engine.model.store import BufferView, Store
 from sccils_schemas.numbers import INTEGER_RANGE
 
-_OK = int(ReplyStatus.OK)
-_MUSCLE, _LIMP = Drive.MUSCLE, Drive.LIMP
+_OK: Final = int(ReplyStatus.OK)
+_MUSCLE: Final = Drive.MUSCLE
+_LIMP: Final = Drive.LIMP
 
 LIMP_CYCLES = 200
 """How often a limp servo is told so again. In between it is read: a read that a line garbles into a send names the
@@ -21,7 +24,7 @@ place where the shaft is, a garbled torque-off a fixed one."""
 CONFIRMATIONS = 2
 """Torque-offs in a row that a servo must have answered: a late reply of another may pass for one."""
 
-FRESH_NS = 250_000_000
+FRESH_NS: Final = 250_000_000
 """How old a measurement may be, besides the pause between exchanges, to drive anything."""
 
 LEAD_S, LEAST_LEAD_RAW, LEAD_TICK_DEG = 0.3, 20.0, 0.654
@@ -107,12 +110,13 @@ class MotorAction:
                     delta = scale.ticks(delta)
                 # A delta that is no number reaches the guard as it is; round() would raise.
                 elif delta - delta == 0.0:
-                    delta = round(delta)
+                    delta = float(round(delta))
                 command = position + dirs[k] * (delta + tweaks[k])
             else:
-                command = self._other(k, drive, position)
-                if command is None:
+                other = self._other(k, drive, position)
+                if other is None:
                     continue
+                command = other
             goal = pass_on(k, command, position)
             sent[k] = goal
             if goal < 0:
@@ -190,7 +194,11 @@ class MotorAction:
                 board.stamp_ns[k] = bus.stamp_ns[k]
 
 
-def _cell(store: Store, index: int) -> tuple[BufferView, int, int] | None:
+_Cell = tuple[BufferView, int, int]
+"""View and index of a value, and the HDSO it is of."""
+
+
+def _cell(store: Store, index: int) -> _Cell | None:
     if index < 0:
         return None
     view, at = store.locate(Slot(index))
@@ -206,18 +214,22 @@ class _Mirror:
     def __init__(self, store: Store, position: int, force: int, scale: DriveScale | None) -> None:
         self._flags, self._scale = store.flags, scale
         self._whole = force >= 0 and store.plan.hdsos[force].datatype in INTEGER_RANGE
-        self._cells = [(_cell(store, position), 0), (_cell(store, force), 1)]
+        self._position, self._force = _cell(store, position), _cell(store, force)
 
     def __call__(self, goal: int, ticks: int) -> None:
-        delta: float = ticks
-        if self._scale is not None:
-            delta = self._scale.units(ticks)
-            if self._whole:
-                delta = round(delta)
-        for cell, which in self._cells:
-            if cell is not None:
-                cell[0][cell[1]] = delta if which else goal
-                self._flags[cell[2]] = 1
+        if self._position is not None:
+            self._put(self._position, goal)
+        if self._force is None:
+            return
+        if self._scale is None:
+            self._put(self._force, ticks)
+        else:
+            units = self._scale.units(ticks)
+            self._put(self._force, round(units) if self._whole else units)
+
+    def _put(self, cell: _Cell, value: int | float) -> None:
+        cell[0][cell[1]] = value
+        self._flags[cell[2]] = 1
 
 
 def _mirror(store: Store, motor: MotorPlan, mode: str, scale: DriveScale | None) -> _Mirror | None:

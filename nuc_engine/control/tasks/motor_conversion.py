@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from drivers.servo import ReplyStatus
 from nuc_engine.control.tasks.board import Board
@@ -10,8 +11,9 @@ from nuc_engine.model.extensions import find_extension
 from nuc_engine.model.plan import HdsoPlan, MotorPlan, Plan, Slot
 from nuc_engine.model.store import Store
 
-_OK = int(ReplyStatus.OK)
-NEW, OLD = 0.05, 0.95
+_OK: Final = int(ReplyStatus.OK)
+NEW: Final = 0.05
+OLD: Final = 0.95
 """Weights of the filter of equation 6-4, applied once per sample."""
 
 SPEED_TAU_NS = 20_000_000
