@@ -2,8 +2,9 @@
 
 `python -m benchmarks.stick_plant wide|near FOLDER` writes one JSON line for each plant it draws into FOLDER. *wide*
 draws plants at random and asks what `restricted_pc_stick` does on them with HDSO 103 and 108 as in Table 7-2, then the
-three configurations that walk forward. *near* draws around the one that was chosen of these, and tells how long stance and
-swing take and how far the foot goes, which 7.1.2 prints. The null configurations, which should stop, are not looked at.
+three configurations that walk forward. *near* draws around the one that was chosen of these, and tells how long stance
+and swing take and how far the foot goes, which 7.1.2 prints. The null configurations, which should stop, are not
+looked at.
 About 10 minutes each on one core. Seeds are 1000 to 1999; no verdict rests on them.
 """
 
