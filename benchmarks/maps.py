@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.patches import Rectangle
+from PIL import Image
 
 from nuc_engine.batch.pool import Workers
 from nuc_engine.experiments.catalogue import EXPERIMENTS
@@ -27,7 +28,7 @@ from nuc_engine.machine.locations import find_configuration
 from nuc_engine.plants.spec import PLANT_SPEC_FILE
 
 PAGE = Path("docs/experiments/maps.md")
-PICTURE = "maps.svg"
+PICTURE = "maps.png"
 FOUND = PAGE.with_suffix(".csv")
 WORDS = Path(__file__).with_suffix(".md")
 CONFIG = "lin_roach"
@@ -282,7 +283,10 @@ def _draw(states: States) -> None:
             for x, share in enumerate(line):
                 color = "black" if share > 0.6 else "white"
                 panel.text(x, y, f"{share:.0%}", ha="center", va="center", fontsize=7, color=color)
-    save_figure(figure, PAGE.with_name(PICTURE))
+    path = save_figure(figure, PAGE.with_name(PICTURE))
+    with Image.open(path) as picture:
+        few = picture.convert("RGB").quantize(64)
+    few.save(path, optimize=True)
 
 
 if __name__ == "__main__":

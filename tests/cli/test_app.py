@@ -49,7 +49,7 @@ def test_the_commands_of_the_overview_exist_and_take_what_it_says(nuc: Nuc) -> N
 def test_version(nuc: Nuc) -> None:
     result = nuc("--version")
     assert result.exit_code == 0
-    assert re.fullmatch(r"nuc \d+\.\d+\.\d+\n", result.stdout)
+    assert re.fullmatch(r"nuc \d+\.\d+\.\d+, core: \w.*\n", result.stdout)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -39,6 +39,7 @@ ANY_NAME = {
     ("emulate", "record"),
     ("emulate", "live"),
     ("movie", "camera"),
+    ("run", "steered"),
 }
 """Files of one format, which nobody opens by their names, one that is read, and one whose ending depends."""
 

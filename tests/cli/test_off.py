@@ -255,7 +255,7 @@ def test_where_no_daemon_lives_it_is_said_that_nothing_was_asked_for(tmp_path, m
 
 
 @pytest.mark.parametrize(
-    ("words", "most"), [(["--version"], {"click"}), (["--help"], {"click"}), (["ctl", "--help"], {"click"})]
+    ("words", "most"), [(["--version"], {"click", "drivers"}), (["--help"], {"click"}), (["ctl", "--help"], {"click"})]
 )
 def test_what_is_told_without_a_daemon_loads_no_channel(place: Path, words: list[str], most: set[str]) -> None:
     modules, _ = loaded(place, *words)

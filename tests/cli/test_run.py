@@ -38,7 +38,7 @@ def test_the_stamp_has_neuromods_form() -> None:
 def test_thirty_seconds_are_the_default(nuc: Nuc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
 
-    def run_bout(spec, progress):
+    def run_bout(spec, progress, *others):
         asked.append(spec.duration_s)
         raise KeyboardInterrupt
 

@@ -131,6 +131,7 @@ recover a
 movie a --begin 4 --end 4.4 --fps 5 --speed 1 --views side --out leg.gif
 sweep lin_roach --vary FT_flux_FTang=50,70 -d 4 --settle 1 --out sweep.csv -j 1
 tune lin_roach --vary FT_flux_FTang=50:70 -d 4 --settle 1 -c FWD -n 1 --seeds 1 --fresh 2 --out t.xml -j 1
+dataset flight_hover -d 1 --seeds 0:2 -o flights.parquet -j 1
 experiment list
 keys new ann --folder keys
 demo --seconds 0.1

@@ -100,7 +100,7 @@ def _reseed(folder: Path, more: int) -> None:
     spec["seed"] += more
     if "changes" in spec:
         spec["changes"]["seed"] = spec["seed"]
-    path.write_text(json.dumps(record), encoding="utf-8")
+    path.write_text(json.dumps(record), encoding="utf-8", newline="\n")
 
 
 @contextmanager
