@@ -23,10 +23,10 @@ const AGAIN_MS = 1000;
 export function boutDiagram(api, id, model, signal) {
   const view = new DiagramView();
   const joints = chainOf(model).filter(({ states }) => states.length);
-  const kind = h("select", { "aria-label": "which diagram" }, Object.entries(KINDS).map(([value, [title]]) => h("option", { value }, title)), h("option", { value: ACTUAL[0] }, ACTUAL[1]));
-  const joint = h("select", { "aria-label": "regions of which joint", hidden: true }, joints.map(({ name }) => h("option", { value: name }, name)), h("option", { value: "" }, "all joints"));
+  const kind = h("select", { "aria-label": "which diagram", help: "what the diagram shows" }, Object.entries(KINDS).map(([value, [title]]) => h("option", { value }, title)), h("option", { value: ACTUAL[0] }, ACTUAL[1]));
+  const joint = h("select", { "aria-label": "regions of which joint", help: "the joint whose regions are drawn", hidden: true }, joints.map(({ name }) => h("option", { value: name }, name)), h("option", { value: "" }, "all joints"));
   const said = h("p", { class: "diagram-now" });
-  const element = h("details", { class: "panel bout-diagram" }, h("summary", {}, "Diagram at this moment"), h("div", { class: "toolbar" }, kind, joint), said, view.element);
+  const element = h("details", { class: "panel bout-diagram" }, h("summary", { help: "a diagram with the values and the actions of the time above" }, "Diagram at this moment"), h("div", { class: "toolbar" }, kind, joint), said, view.element);
   /** What is drawn, and for which stretch of time. @type {{key: string, from: number, until: number, thresholds: Record<string, number>} | null} */
   let drawn = null;
   let drawing = false;
