@@ -321,6 +321,7 @@ def test_a_bouts_diagram_goes_with_its_time_and_its_name_is_text(bench, page, st
         served.client.set({UP: 66.0})
         page.page.wait_for_timeout(400)
         served.client.set({UP: 70.0})
+        page.page.wait_for_timeout(400)  # records with it
         assert served.words()["mode"] == "RUNNING", "the bout has ended"
         folders.append(served.finish_bout())
 
