@@ -57,6 +57,7 @@ class Repetition:
     seed: int
     state: str
     kicks: int
+    start_kicks: int
     numbers: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -105,7 +106,7 @@ def read(path: Path) -> list[Row]:
             row = rows[*key, line["plant"]] = Row(key, line["plant"], robot, kicked)
         trials = row.control if str(line["control"]) == "True" else row.trials
         seed = int(line["seed"])
-        one = trials.setdefault(seed, Repetition(seed, line["state"], int(line["kicks"])))
+        one = trials.setdefault(seed, Repetition(seed, line["state"], int(line["kicks"]), int(line["start_kicks"])))
         if line["number"] and line["value"] not in ("", None):
             one.numbers[line["number"]] = float(line["value"])
     keys = [row.key for row in rows.values()]
@@ -167,10 +168,10 @@ def _share(axes: Any, y: float, count: int, of: int, **style: Any) -> None:
 
 
 def draw_kicks(rows: Sequence[Row]) -> Any:
-    """Return how many of those as seen needed a kick, where the robot's number is printed or any did."""
-    shown = [(row, [each.kicks > 0 for each in row.valid if each.state == "as seen"]) for row in rows]
+    """Return how many of those as seen needed a kick in the end, where the robot's number is printed or any did."""
+    shown = [(row, [each.kicks > each.start_kicks for each in row.valid if each.state == "as seen"]) for row in rows]
     shown = [(row, kicked) for row, kicked in shown if kicked and (row.kicked or any(kicked))]
-    figure, axes = _lined([row.label for row, _ in shown], "share of those as seen that needed a kick (95 % interval)")
+    figure, axes = _lined([row.label for row, _ in shown], "share of those as seen that needed a kick in the end (95 % interval)")
     for y, (row, kicked) in enumerate(shown):
         if row.kicked:
             low, high = exact(*row.kicked)

@@ -54,6 +54,8 @@ def test_shares_kicks_and_numbers_stand_where_the_table_has_them(table):
     robot = draw_shares(rows).axes[0].patches[0]
     assert robot.get_x() == pytest.approx(0.025 ** (1 / 3), abs=1e-6)
     assert (1.0, 0.0) in points(draw_kicks(rows))  # of one as seen, one was kicked
+    rows[0].trials[1].start_kicks = 1
+    assert (0.0, 0.0) in points(draw_kicks(rows))  # it needed one to begin, which is none in the end
     drawn = draw_numbers(rows, "step period", "s").axes[0].lines
     assert list(drawn[0].get_xdata()) == [0.5, 0.75]
     assert drawn[1].get_xdata()[0] == 0.625
