@@ -44,6 +44,8 @@ class RowShown:
     row: TableRow
     seen: RowVerdict
     verdict: Verdict
+    asked_of: frozenset[str] = frozenset()
+    """Other rows that have the same bouts by design, and ask something else of them."""
 
     @property
     def runs(self) -> tuple[Again, ...]:
@@ -96,7 +98,7 @@ def page(
     name; a row the verdict does not know is left out.
     """
     judged = {row.name: row for row in verdict.rows}
-    rows = [RowShown(row, judged[row.name], verdict) for row in experiment.rows if row.name in judged]
+    rows = [_shown(experiment, row, judged[row.name], verdict) for row in experiment.rows if row.name in judged]
     plans = [(each.row.name, plan) for each in rows for plan in each.row.bouts]
     plans += [(f"{each.row.name}, control", plan) for each in rows for plan in each.row.control.bouts]
     return _rendered(
@@ -151,19 +153,32 @@ def write_index(experiments: Sequence[Experiment], folder: Path) -> Path:
         verdict = read_verdict(folder / experiment.name)
         asked = {row.name: row for row in experiment.rows}
         seen = () if verdict is None else verdict.rows
-        rows = [RowShown(asked[row.name], row, verdict) for row in seen if row.name in asked and verdict is not None]
+        rows = [
+            _shown(experiment, asked[row.name], row, verdict)
+            for row in seen
+            if row.name in asked and verdict is not None
+        ]
         found.append((experiment, verdict, rows))
-    caveats = [caveat_of(verdict, "..") for _, verdict, _ in found if verdict is not None]
+    caveats: dict[str, list[str]] = {}
+    for experiment, verdict, _ in found:
+        if verdict is not None and (caveat := caveat_of(verdict, "..")):
+            caveats.setdefault(caveat, []).append(experiment.name)
     plants = plants_before()
     text = _rendered(
         "index.md",
         found=found,
         least_repetitions=LEAST_REPETITIONS,
-        caveat="".join(set(caveats)),
+        caveats=caveats,
         plants=plants,
         plant_rows=[line for experiment, _, rows in found for line in _on_plants(experiment, rows, plants)],
     )
     return _write(folder / INDEX, text)
+
+
+def _shown(experiment: Experiment, row: TableRow, seen: RowVerdict, verdict: Verdict) -> RowShown:
+    """Return a row with the names of those that ask something else of the same bouts."""
+    others = (other for other in experiment.rows if other.name != row.name and other.bouts == row.bouts)
+    return RowShown(row, seen, verdict, frozenset(other.name for other in others if other.criterion != row.criterion))
 
 
 def _on_plants(

@@ -183,6 +183,16 @@ def test_a_row_that_is_another_one_again_is_said_to_be_no_evidence_of_its_own(tm
     assert text.count("| **as seen** (13 of 20 are the same bouts as in row first) |") == 1
 
 
+def test_rows_that_ask_something_else_of_the_same_bouts_are_not_told_to_be_no_evidence(tmp_path):
+    experiment, verdict = verdict_of(ROW, replace(ROW, name="second", criterion=lambda seen: ROW.criterion(seen)))
+    rows = (verdict.rows[0], replace(verdict.rows[1], same=(Same("first", 20, 20),)))
+    text = page(experiment, replace(verdict, rows=rows))
+    assert "Its bouts are those of row *first*, of which something else is asked here." in text
+    assert "no evidence beside" not in text
+    write_experiment(experiment, replace(verdict, rows=rows), tmp_path / "T")
+    assert "| **as seen** (the bouts of row first, asked something else) |" in write_index([experiment], tmp_path).read_text()
+
+
 def test_figures_are_shown_with_what_to_see_in_them():
     experiment, verdict = verdict_of(ROW)
     verdict = replace(verdict, rows=(replace(verdict.rows[0], figures=(Figure("f.png", "See the foot."),)),))
@@ -299,12 +309,17 @@ def test_what_rounding_leaves_of_nothing_is_nothing(value, text):
     assert "| p | 1.42e-14 |" in shown, "a probability is as small as it is"
 
 
-def test_a_caveat_stands_on_pages_judged_by_the_code_it_is_about():
+def test_a_caveat_stands_on_pages_judged_by_the_code_it_is_about(tmp_path):
     experiment, verdict = verdict_of(ROW)
     assert "> Judged with" not in page(experiment, verdict)
     (commit,) = {read_verdict(PAGES / name).sources.commit for name in ("muscles-forward",)}
     old = replace(verdict, sources=replace(verdict.sources, commit=commit))
     assert "> Judged with an engine" in page(experiment, old)
+    other = replace(experiment, name="U")
+    write_experiment(experiment, old, tmp_path / "T")
+    write_experiment(other, replace(verdict, name="U"), tmp_path / "U")
+    text = write_index([experiment, other], tmp_path).read_text()
+    assert "> Of [T](T/page.md), and of no other: Judged with an engine" in text
 
 
 def test_the_robot_s_repetitions_stand_beside_the_leg_s_with_their_exact_interval():
