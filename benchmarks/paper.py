@@ -171,7 +171,9 @@ def draw_kicks(rows: Sequence[Row]) -> Any:
     """Return how many of those as seen needed a kick in the end, where the robot's number is printed or any did."""
     shown = [(row, [each.kicks > each.start_kicks for each in row.valid if each.state == "as seen"]) for row in rows]
     shown = [(row, kicked) for row, kicked in shown if kicked and (row.kicked or any(kicked))]
-    figure, axes = _lined([row.label for row, _ in shown], "share of those as seen that needed a kick in the end (95 % interval)")
+    figure, axes = _lined(
+        [row.label for row, _ in shown], "share of those as seen that needed a kick in the end (95 % interval)"
+    )
     for y, (row, kicked) in enumerate(shown):
         if row.kicked:
             low, high = exact(*row.kicked)

@@ -184,13 +184,14 @@ def test_a_row_that_is_another_one_again_is_said_to_be_no_evidence_of_its_own(tm
 
 
 def test_rows_that_ask_something_else_of_the_same_bouts_are_not_told_to_be_no_evidence(tmp_path):
-    experiment, verdict = verdict_of(ROW, replace(ROW, name="second", criterion=lambda seen: ROW.criterion(seen)))
+    experiment, verdict = verdict_of(ROW, replace(ROW, name="second", criterion=tiny.trial))
     rows = (verdict.rows[0], replace(verdict.rows[1], same=(Same("first", 20, 20),)))
     text = page(experiment, replace(verdict, rows=rows))
     assert "Its bouts are those of row *first*, of which something else is asked here." in text
     assert "no evidence beside" not in text
     write_experiment(experiment, replace(verdict, rows=rows), tmp_path / "T")
-    assert "| **as seen** (the bouts of row first, asked something else) |" in write_index([experiment], tmp_path).read_text()
+    text = write_index([experiment], tmp_path).read_text()
+    assert "| **as seen** (the bouts of row first, asked something else) |" in text
 
 
 def test_figures_are_shown_with_what_to_see_in_them():
