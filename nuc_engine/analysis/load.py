@@ -24,6 +24,7 @@ from nuc_engine.model.planning import build_plan
 from nuc_engine.recording.files import (
     COLUMNS_FILE,
     DATA_LOGS,
+    EPISODE_LOG,
     MANIFEST_FILE,
     MOTOR_LOG,
     MUSCLE_LOG,
@@ -114,6 +115,8 @@ def read_logs(folder: Path) -> BoutLogs:
     """Read the logs of a data directory as they stand there, with exact times. Raises BoutError as `load_bout`."""
     if not folder.is_dir():
         raise BoutError(f"{folder}: no such directory, expected the data directory of a bout")
+    if (folder / EPISODE_LOG).exists():
+        raise BoutError(f"{folder}: is an episode of a RunConfig, which has no leg; see nuc plot, diff, export, verify")
     known = (*DATA_LOGS, *MODEL_FILES, OLD_JOINTLIST)
     if not any((folder / name).exists() for name in known):
         raise BoutError(f"{folder}: holds no logs and no configuration, expected the data directory of a bout")

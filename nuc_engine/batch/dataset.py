@@ -6,7 +6,8 @@
     train          the others
 
 Never by row: neighbouring rows of one flight are nearly the same, and a split that parts them tests nothing. Episodes
-whose content is equal but for their seed come into the same split.
+whose logs are equal come into the same split. References are the same where either their tables or the references in
+the logs are: 2 and 2.0, or a default that one of two says, make no other one.
 """
 
 from __future__ import annotations
@@ -37,17 +38,20 @@ NOTE = "nuc.dataset"
 """Key of the file's metadata under which the card stands, as JSON."""
 SPLITS = ("train", "validation", "test")
 EPISODE = "episode"
+_FOLLOWED = ("reference", "reference_sha256")
+"""Which reference an episode has: its table, and what of it is in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetResult:
-    """What became of a dataset: its file, its card, and how many episodes and rows each split has."""
+    """What became of a dataset: its file, its card, how many episodes and rows each split has, how many differ."""
 
     path: Path
     card: Path
     episodes: Mapping[str, int]
     rows: Mapping[str, int]
     states: Mapping[str, int]
+    different: int
 
 
 def make_dataset(
@@ -82,17 +86,22 @@ def make_dataset(
         text = out.with_name(f"{out.name}.md")
         text.write_text(card_text(out.name, card), encoding="utf-8", newline="\n")
         journal.remove()
-    return DatasetResult(out, text, card["episodes"], card["rows"], card["states"])
+    return DatasetResult(out, text, card["episodes"], card["rows"], card["states"], card["different"])
 
 
 def split(rows: Sequence[dict[str, Cell]], test: Sequence[str], validation: float) -> list[dict[str, Cell]]:
     """Return the rows of episodes with their splits."""
-    held_out = {row.get("reference") for row in rows if row["config"] in test and row.get("reference")}
+    held_out = {row[key] for row in rows if row["config"] in test for key in _FOLLOWED if row.get(key)}
+    contents: dict[Cell, Cell] = {}
+    for row in rows:
+        contents.setdefault(row.get("rows_sha256"), row.get("content"))
 
     def of(row: Mapping[str, Cell]) -> str:
-        if row["config"] in test or row.get("reference") in held_out:
+        if row["config"] in test or not held_out.isdisjoint(row.get(key) for key in _FOLLOWED):
             return "test"
-        share = int(hashlib.sha256(f"validation {row.get('content')}".encode()).hexdigest()[:13], 16) / 16**13
+        # By the document, whose sum is the same on every machine; equal logs share that of the first.
+        content = contents[row["rows_sha256"]] if row.get("rows_sha256") else row.get("content")
+        share = int(hashlib.sha256(f"validation {content}".encode()).hexdigest()[:13], 16) / 16**13
         return "validation" if share < validation else "train"
 
     return [{**row, "split": of(row)} for row in rows]
@@ -114,6 +123,7 @@ def describe(
         "of_config": {
             name: dict(Counter(str(row["split"]) for row in rows if row["config"] == name)) for name in plan.documents
         },
+        "different": len({row["rows_sha256"] for row in rows if row.get("rows_sha256")}),
         "references": len({row.get("reference") for row in rows}),
         "states": dict(Counter(str(row["state"]) for row in rows)),
         "content_sha256": whole,
@@ -142,7 +152,10 @@ the names. Each row has the state that the controller saw and the control that a
 |---|---|---|
 {splits}
 
-Test has references that nothing else has; validation is {
+{sum(card["episodes"].values())} episodes, {
+        card["different"]
+    } of them different: where nothing is drawn, another seed is
+the same flight. Test has references that nothing else has; validation is {
         made["validation"]:g} of the rest, by episode; no split parts an episode.
 
 | RunConfig | episodes |

@@ -44,10 +44,14 @@ COLUMNS: Mapping[str, str] = {
     "max_error_m": "number",
     "last_error_m": "number",
     "reference": "text",
+    "reference_sha256": "text",
     "content": "text",
     "rows_sha256": "text",
 }
-"""Told of each episode. `reference` and `content` are sums of what was resolved; content of all but the seed."""
+"""Told of each episode. `reference` and `content` are sums of what was resolved; content of all but the seed.
+
+`reference_sha256` is of the references in its log, `rows_sha256` of all of that.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,7 @@ def _row(config: RunConfig, numbers: array[float]) -> dict[str, Cell]:
     rows = np.frombuffer(numbers).reshape(-1, len(columns))
     at = [columns.index(name) for name in _PLACE]
     wanted = [columns.index(f"ref_{name}") for name in _PLACE]
+    followed = [columns.index(f"ref_{name}") for name in config.system.reference]
     with np.errstate(over="ignore"):
         error = np.sqrt(((rows[:, wanted] - rows[:, at]) ** 2).sum(axis=1))
         rms = float(np.sqrt((error**2).mean()))
@@ -193,6 +198,7 @@ def _row(config: RunConfig, numbers: array[float]) -> dict[str, Cell]:
         "max_error_m": _finite(float(error.max())),
         "last_error_m": _finite(float(error[-1])),
         "reference": content_sum(config.resolved["reference"]),
+        "reference_sha256": hashlib.sha256(rows[:, followed].astype("<f8").tobytes()).hexdigest(),
         "content": content_sum({key: value for key, value in config.resolved.items() if key != SEED}),
         "rows_sha256": hashlib.sha256(rows.astype("<f8").tobytes()).hexdigest(),
     }

@@ -29,6 +29,7 @@ from nuc_engine.episode.fields import Fields
 from nuc_engine.episode.system import ControlledSystem, Numbers, Pilot, Program, Step, Stop, Systems
 
 MOST_STEPS = 10**8
+_SHORTEST_S = 1e-9
 LARGEST_SEED = 2**63 - 1
 PARTS = ("controller", "dynamics", "reference")
 """Tables that have a sum of their own in the manifest."""
@@ -81,7 +82,7 @@ class RunConfig:
 
 
 def content_sum(content: Any) -> str:
-    """Return the sha256 of data as JSON with sorted keys: of its numbers, whatever the file looked like."""
+    """Return the sha256 of data as JSON with sorted keys; 2 is not 2.0, and a default that is said counts."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -120,7 +121,7 @@ def _read(
     top.whole("seed", 0, LARGEST_SEED, 0)
     system = systems.get(top.word("system", tuple(systems)))
     timing = top.table("timing")
-    dt_s, duration_s = timing.number("dt_s", 0.0, 10.0, above=True), timing.number("duration_s", 0.0, 1e8, above=True)
+    dt_s, duration_s = timing.number("dt_s", _SHORTEST_S, 10.0), timing.number("duration_s", 0.0, 1e8, above=True)
     steps = 0 if problems else _steps(timing, dt_s, duration_s)
     timing.close()
     top.optional("random")

@@ -2,7 +2,7 @@
 
     t_k = k dt;  u_k = controller(x_k, r(t_k));  row k is (t_k, x_k, r(t_k), u_k);  x_{k+1} = step(x_k, u_k, dt)
 
-The last row holds the state at the end, and the control that would have acted from there on.
+The last row holds the state at the end, if that step is one that is logged, and the control that would have acted.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from nuc_engine.experiments.protocol import TableRow, Trial
-from nuc_engine.experiments.verdict import ControlVerdict, Share, Verdict, in_doubt, together
+from nuc_engine.experiments.verdict import ControlVerdict, RowVerdict, Share, Verdict, in_doubt, together
 
 VERDICT_FILE = "verdict.json"
 FORMAT = 2
@@ -75,6 +75,11 @@ def read_verdict(folder: Path) -> Verdict | None:
 def trial_record(trial: Trial) -> dict[str, Any]:
     """Return a repetition in JSON's own types, as a verdict.json holds it: what two machines can compare."""
     return _plain(trial)
+
+
+def row_record(row: RowVerdict) -> dict[str, Any]:
+    """Return a row's verdict in JSON's own types, as a verdict.json holds it."""
+    return _plain(row)
 
 
 def _plain(value: Any) -> Any:

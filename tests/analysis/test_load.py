@@ -154,6 +154,9 @@ def test_a_folder_without_any_log_is_no_bout(folder: Path, tmp_path: Path) -> No
     (foreign / "beach.png").write_bytes(b"")
     with pytest.raises(BoutError, match="holiday pictures: holds no logs and no configuration"):
         load_bout(foreign)
+    (foreign / "EpisodeData.f64").write_bytes(b"")
+    with pytest.raises(BoutError, match="holiday pictures: is an episode of a RunConfig, which has no leg"):
+        load_bout(foreign)
 
 
 def test_the_joint_list_may_have_the_toolboxs_name(folder: Path, roach: Bout) -> None:

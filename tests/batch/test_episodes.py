@@ -20,6 +20,7 @@ from nuc_engine.batch.episodes import make_episodes, run_block, sweep_episodes
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.bout.episode import EpisodeSpec, record_episode
 from nuc_engine.cli.app import app
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.recording.rows import read_rows
 
 
@@ -136,6 +137,43 @@ def test_other_configurations_with_a_reference_that_is_held_out_are_held_out_too
     assert set(found["a"]) == set(found["c"]) == {"test"}
     assert 3 <= found["b"].count("validation") <= 20
     assert set(found["b"]) == {"train", "validation"}
+
+
+def copied(tmp_path: Path, name: str, *changes: tuple[str, str]) -> str:
+    """A configuration that says the same in other words."""
+    text = (find_configuration(name) / "run.toml").read_text()
+    for one, other in changes:
+        assert one in text
+        text = text.replace(one, other)
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / "run.toml").write_text(text)
+    return str(tmp_path / "copy")
+
+
+def test_a_reference_in_other_words_is_held_out_too(tmp_path: Path) -> None:
+    other = copied(
+        tmp_path,
+        "flight_helix",
+        ("climb_m_s = 0.25", "climb_m_s = 0.25\nyaw_rad = 0"),
+        ("centre_m = [0.0, 0.0, 1.0]", "centre_m = [0, 0, 1]"),
+        ("mass_kg = 1.4", "mass_kg = 1.0"),
+    )
+    plan = make_episodes(["flight_helix", other, "flight_circle"], duration_s=0.5)
+    result = make_dataset(plan, tmp_path / "a.parquet", test=["flight_helix"], validation=0.0)
+    assert result.episodes == {"train": 1, "validation": 0, "test": 2}
+
+
+def test_equal_flights_are_counted_once_and_stay_together(tmp_path: Path) -> None:
+    other = copied(tmp_path, "flight_hover", ("position_m = [0.0, 0.0, 1.5]", "position_m = [0, 0, 1.5]"))
+    plan = make_episodes(["flight_hover", other, "flight_random"], seeds=range(6), duration_s=0.2)
+    result = make_dataset(plan, tmp_path / "a.parquet", validation=0.5)
+    found = parquet.read_table(result.path)
+    of = {(config, split) for config, split in zip(*(found[n].to_pylist() for n in ("config", "split")), strict=True)}
+    hovers = {split for config, split in of if config in ("flight_hover", "copy")}
+    assert len(hovers) == 1
+    assert {split for config, split in of if config == "flight_random"} == {"train", "validation"}
+    assert result.different == 7
+    assert "18 episodes, 7 of them different" in result.card.read_text()
 
 
 def test_logs_of_other_columns_are_not_mixed(tmp_path: Path) -> None:

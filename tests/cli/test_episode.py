@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from nuc_engine.bout.episode import EpisodeSpec, record_episode
 from nuc_engine.cli.look.afresh import _repeat, circumstances
-from nuc_engine.machine.locations import list_runs
+from nuc_engine.machine.locations import find_configuration, list_runs
 from tests.cli.conftest import CONFIGS, Nuc
 
 SHORT = ("--duration", "0.5")
@@ -55,6 +56,24 @@ def test_options_of_legs_and_of_flights_are_kept_apart(nuc: Nuc) -> None:
     assert "--bus, --plot: for legs" in refused.stderr
     assert nuc("run", "lin_roach", "--set", "dynamics.mass_kg=1").exit_code == 2
     assert nuc("show", "flight_hover", "--angles", "1").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("demo", "flight_hover"),
+        ("diagram", "flight_hover", "--what", "states"),
+        ("minimise", "experiment_a", "--config", "flight_hover", "--at", "3"),
+        ("serve", "flight_hover"),
+    ],
+)
+def test_commands_of_legs_say_that_it_is_a_runconfig(nuc: Nuc, words: tuple[str, ...], tmp_path: Path) -> None:
+    refused = nuc(*words)
+    assert refused.exit_code == 2
+    assert "flight_hover is a RunConfig; expected the configuration of a leg" in refused.stderr
+    shutil.copytree(find_configuration("flight_hover"), tmp_path / "mine")
+    refused = nuc("demo", str(tmp_path / "mine"))
+    assert (refused.exit_code, "is a RunConfig" in refused.stderr) == (2, True)
 
 
 def test_a_flight_that_diverges_is_bad(nuc: Nuc) -> None:

@@ -53,6 +53,7 @@ def test_everything_wrong_is_told_in_one_go() -> None:
     [
         ({"dt_s": 0, "duration_s": 1}, "timing.dt_s: 0"),
         ({"dt_s": -0.1, "duration_s": 1}, "timing.dt_s: -0.1"),
+        ({"dt_s": 1e-320, "duration_s": 1}, "timing.dt_s: 1e-320"),
         ({"dt_s": 0.01, "duration_s": math.inf}, "timing.duration_s: inf"),
         ({"dt_s": 0.01, "duration_s": 1.005}, "timing.duration_s: 1.005 is no multiple of dt_s"),
         ({"dt_s": 0.01, "duration_s": 0.001}, "timing.duration_s: 0.001 is no multiple of dt_s"),

@@ -122,6 +122,106 @@ def test_other_criteria_and_a_file_that_nobody_summed_are_told(judged, tmp_path)
     assert (found.changed, found.criteria, found.good) == (("more.txt",), ("1_changes.toml",), False)
 
 
+NAME = "docs/experiments/T/verdict.json"
+
+
+def forged(judged: Path, tmp_path: Path, change) -> bundle.BundleVerdict:
+    """What is found where the verdict was changed by a function of its record, and the sums made to fit."""
+    write_bundle(tmp_path / "a.zip", judged)
+
+    def to(files: dict[str, bytes]) -> None:
+        record = json.loads(files[NAME])
+        change(record)
+        files[NAME] = json.dumps(record).encode()
+        summed(files)
+
+    return check_bundle(changed(tmp_path / "a.zip", tmp_path / "forged.zip", to), 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda r: r["rows"][0].update(word="no evidence"), "T, tiny: word is not what its repetitions say"),
+        (lambda r: r["rows"][0]["as_seen"].update(of=3), "T, tiny: as_seen is not what its repetitions say"),
+        (
+            lambda r: r["rows"][0]["control"].update(aborted=1),
+            "T, tiny: control, aborted is not what its repetitions say",
+        ),
+        (
+            lambda r: r["rows"][0]["numbers"]["only range (deg)"].update(median=99.0),
+            "T, tiny: numbers are not those of its repetitions",
+        ),
+        (lambda r: r["rows"][0]["trials"][1].update(seed=5), "T, tiny: seeds are not those from 5 on, each once"),
+        (
+            lambda r: r["rows"][0]["control"]["trials"][0].update(seed=9),
+            "T, tiny: control, seeds are not those from 5 on, each once",
+        ),
+        (lambda r: r.update(rows=[]), "T: has rows ; expected tiny"),
+        (lambda r: r.update(standing=""), "T: standing is not what its seeds and repetitions say"),
+        (lambda r: r.update(bus="/dev/ttyUSB0"), "T: was judged on /dev/ttyUSB0"),
+        (
+            lambda r: r["sources"]["files"].update({"configs/lin_roach/plant.toml": "0"}),
+            "T: was judged with another configs/lin_roach/plant.toml",
+        ),
+    ],
+)
+def test_a_verdict_that_does_not_follow_from_what_is_in_it_is_told(judged, tmp_path, change, told):
+    found = forged(judged, tmp_path, change)
+    assert (found.changed, found.good) == ((), False)
+    assert [text for text in found.contradictions if text.startswith(told)], found.contradictions
+
+
+def test_what_is_not_forged_has_no_contradictions(judged, tmp_path):
+    found = forged(judged, tmp_path, lambda record: None)
+    assert (found.good, found.contradictions, found.recorded) == (True, (), 2)
+
+
+def test_documents_that_are_missing_are_not_taken_from_here_in_silence(judged, tmp_path):
+    write_bundle(tmp_path / "a.zip", judged)
+
+    def without(files: dict[str, bytes]) -> None:
+        for name in [name for name in files if name.startswith("configs/")]:
+            del files[name]
+        summed(files)
+
+    found = check_bundle(changed(tmp_path / "a.zip", tmp_path / "less.zip", without), 1)
+    assert not found.good
+    assert "T: was judged with another configs/lin_roach/plant.toml" in found.contradictions
+
+
+@pytest.mark.parametrize("name", ["configs/lin_roach/extensions.toml", "numpy.py", "scripts/more.xml", "configs"])
+def test_what_no_verdict_rests_on_is_told_and_not_unpacked(judged, tmp_path, name):
+    write_bundle(tmp_path / "a.zip", judged)
+
+    def more(files: dict[str, bytes]) -> None:
+        files[name] = b'tasks = ["nobody.installed.this"]'
+        summed(files)
+
+    found = check_bundle(changed(tmp_path / "a.zip", tmp_path / "more.zip", more), 1)
+    assert (found.good, found.contradictions) == (False, (f"{name}: no verdict rests on it; it was left aside",))
+    assert found.repeated[0].differences == ()
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_that_is_there_twice_is_refused(judged, tmp_path):
+    write_bundle(tmp_path / "a.zip", judged)
+    with zipfile.ZipFile(tmp_path / "a.zip", "a") as archive:
+        archive.writestr(NAME, archive.read(NAME))
+    with pytest.raises(BundleError, match=r"verdict\.json more than once"):
+        check_bundle(tmp_path / "a.zip", 1)
+
+
+def test_damaged_bytes_are_told_and_never_an_accident(judged, tmp_path):
+    write_bundle(tmp_path / "a.zip", judged)
+    whole = (tmp_path / "a.zip").read_bytes()
+    for place in range(0, len(whole), 61):
+        (tmp_path / "b.zip").write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            bundle._read(tmp_path / "b.zip")
+        except BundleError:
+            continue
+
+
 @pytest.mark.parametrize("name", ["../out.txt", "/etc/x", "a/../../b", "C:x", "a\\b"])
 def test_a_name_that_leads_out_is_refused_and_nothing_is_written(judged, tmp_path, name):
     path = tmp_path / "a.zip"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from nuc_engine.bout.episode import EpisodeSpec, record_episode
+from nuc_engine.recording.rows import read_rows
 from nuc_engine.verify import Unverifiable, verify_bout
 from tests.flight.runs import SHIPPED
 
@@ -41,6 +42,30 @@ def test_every_shipped_flight_is_as_the_equations_have_it(tmp_path: Path, name: 
 )
 def test_ends_of_all_kinds(tmp_path: Path, name: str, changes: dict[str, float]) -> None:
     assert verify_bout(recorded(tmp_path / "a", name, **changes)).good
+
+
+@pytest.mark.parametrize(
+    ("stop", "why"),
+    [
+        ("floor_m = 5.0", "below 5 m"),
+        ("tilt_rad = 0.2", "tilted by more than 0.2 rad"),
+    ],
+)
+def test_a_condition_ends_it_with_the_first_state_that_meets_it(tmp_path: Path, stop: str, why: str) -> None:
+    config = tmp_path / "ending"
+    config.mkdir()
+    text = (Path(__file__).parents[2] / "configs/flight_drop/run.toml").read_text()
+    (config / "run.toml").write_text(text.replace("distance_m = 100.0", stop))
+    folder = tmp_path / "a"
+    reason = record_episode(EpisodeSpec(str(config), folder)).end.reason
+    _, rows = read_rows(folder)
+    meets = {
+        "floor_m": rows[:, 3] < 5.0,
+        "tilt_rad": np.arccos(np.cos(rows[:, 7]) * np.cos(rows[:, 8])) > 0.2,
+    }[stop.split(maxsplit=1)[0]]
+    assert reason == f"stopped at {rows[-1, 0]:.9g} s: {why}"
+    assert (meets[-1], meets[:-1].any()) == (True, False)
+    assert verify_bout(folder).good
 
 
 def test_rows_that_are_left_out_are_computed_past(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ def command(folder: Path, repeat: int, again: bool, as_json: bool) -> int:
     otherwise, file, record, column, the computed and the found value are named. Of an episode of a RunConfig: its
     document, what its seed drew, every number of its log, and how it ended.
 
-    A bundle of verdicts (`nuc experiment bundle`) is held against its sums, and repetitions of it are run again.
+    A bundle of verdicts (`nuc experiment bundle`) is held against its sums, its verdicts against the repetitions and
+    documents in it, and repetitions are run again.
     """
     if folder.is_file():
         if again:
@@ -127,6 +128,8 @@ def _verify_bundle(path: Path, repeat: int, as_json: bool) -> int:
                 "bundle": path,
                 "changed_files": verdict.changed,
                 "other_criteria": verdict.criteria,
+                "contradictions": verdict.contradictions,
+                "recorded": verdict.recorded,
                 "repeated": len(verdict.repeated),
                 "different": [{"row": e.row, "seed": e.seed, "differences": e.differences} for e in different],
             }
@@ -136,10 +139,13 @@ def _verify_bundle(path: Path, repeat: int, as_json: bool) -> int:
         say(f"changed file: {name} is not what the bundle says it is")
     for name in verdict.criteria:
         say(f"other criteria: {name} is not that of this program")
+    for text in verdict.contradictions:
+        say_wrapped(text, "    ")
     for each in different:
         say(f"{each.row}, seed {each.seed}: otherwise in {', '.join(each.differences)}")
     came_out = len(verdict.repeated) - len(different)
-    say(f"{path}: {came_out} of {count(len(verdict.repeated), 'repetition')} came out as the bundle says")
+    ran = count(len(verdict.repeated), "repetition")
+    say(f"{path}: {came_out} of {ran} came out as the bundle says; {verdict.recorded} are in it")
     return 0 if verdict.good else BAD
 
 

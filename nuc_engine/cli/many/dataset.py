@@ -96,6 +96,8 @@ def command(
     say(f"{result.path}: {count(sum(result.episodes.values()), 'episode')}, {count(sum(result.rows.values()), 'row')}")
     for name, number in result.episodes.items():
         say(f"  {name:<12}{count(number, 'episode')}, {count(result.rows[name], 'row')}")
+    if result.different < sum(result.episodes.values()):
+        say(f"  {result.different} of them different: where nothing is drawn, another seed is the same flight")
     for state, number in result.states.items():
         if state != "complete":
             say(f"  {count(number, 'episode')} ended as: {state}")

@@ -84,6 +84,16 @@ class _Named(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         return matching or [CompletionItem(incomplete, type="file")]
 
 
+class _Leg(_Named):
+    """A configuration of a leg; a RunConfig is refused in one line."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        name = super().convert(value, param, ctx)
+        if name in list_runs() or (Path(name) / "run.toml").is_file():
+            self.fail(f"{name} is a RunConfig; expected the configuration of a leg", param, ctx)
+        return name
+
+
 class Pair(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     """`KEY=VALUE`; the value may hold further equals signs."""
 
@@ -107,7 +117,7 @@ def _models_and_runs() -> list[str]:
     return sorted({*list_configurations(), *list_runs()})
 
 
-CONFIGURATION = _Named("CONFIG", list_configurations)
+CONFIGURATION = _Leg("CONFIG", list_configurations)
 RUNNABLE = _Named("CONFIG", _models_and_runs)
 SCRIPT = _Named("SCRIPT", list_scripts)
 THING = _Named("THING", _models_and_scripts)
