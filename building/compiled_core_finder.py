@@ -81,7 +81,7 @@ class CompiledCoreFinder:
 
 
 def install(folder: str) -> None:
-    """Let the core be found in this folder, unless this process is to do without. Once: Python reads .pth files twice."""
+    """Let the core be found in this folder, unless this process is to do without. Python reads .pth files twice."""
     known = [finder.folder for finder in sys.meta_path if isinstance(finder, CompiledCoreFinder)]
     if os.environ.get("NUC_PURE") != "1" and folder not in known:
         sys.meta_path.insert(0, CompiledCoreFinder(folder))

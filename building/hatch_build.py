@@ -171,7 +171,7 @@ def _present(out: Path) -> dict[str, Any]:
 
 
 def _build(root: Path, out: Path, wanted: dict[str, Any]) -> None:
-    """Compile, and only then put it in place of what was there: whatever ends this half way leaves nothing half done."""
+    """Compile, and only then put it in place of what was there: what ends this half way leaves nothing half done."""
     out.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="core-", dir=out.parent) as folder:
         made = Path(folder, "core")
