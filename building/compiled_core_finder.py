@@ -1,7 +1,8 @@
 """Finds the compiled core of a checkout in place of the same modules as Python, as long as they are the same.
 
 `make fast` puts a line that calls `install` into the site-packages of its environment. A checkout of which any module
-of the core differs from what was compiled runs as Python, all of it: compiled modules know each other's insides.
+of the core, or any that one imports, differs from what was compiled runs as Python, all of it: compiled modules know
+each other's insides, and constants of what they import.
 `NUC_PURE=1` in the environment does the same.
 """
 
@@ -21,8 +22,9 @@ class CompiledCoreFinder:
     """A meta path finder. `why_pure` says why the core of this process is Python; None before anything asked for it."""
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._wanted: dict[str, str] | None = None
+        self.folder = folder
+        self._modules: frozenset[str] | None = None
+        self._sources: dict[str, str] = {}
         self.why_pure: str | None = None
 
     def find_spec(
@@ -31,32 +33,40 @@ class CompiledCoreFinder:
         """Return where a module of the core is, None for any other."""
         if not name.startswith(_PACKAGES):
             return None
-        if self._wanted is None:
-            self._wanted = self._read()
+        if self._modules is None:
+            self._modules = self._read()
         file = name.replace(".", "/")
-        if f"{file}.py" in self._wanted and self.why_pure is None:
+        ours = f"{file}.py" in self._modules
+        if ours and self.why_pure is None:
             self.why_pure = self._differing(next(iter(path or ()), "").removesuffix(os.path.dirname(file)))
-        if self.why_pure or not (f"{file}.py" in self._wanted or name == _GROUP):
+        if self.why_pure or not (ours or name == _GROUP):
             return None
-        found = f"{self._folder}/{file}{EXTENSION_SUFFIXES[0]}"
-        return ModuleSpec(name, loader := ExtensionFileLoader(name, found), origin=loader.path)
+        return ModuleSpec(name, loader := ExtensionFileLoader(name, self._compiled(file)), origin=loader.path)
 
-    def _read(self) -> dict[str, str]:
+    def _compiled(self, file: str) -> str:
+        return f"{self.folder}/{file}{EXTENSION_SUFFIXES[0]}"
+
+    def _read(self) -> frozenset[str]:
         import json  # not for every program of this environment
 
         try:
-            with open(f"{self._folder}/wanted.json") as file:
-                return json.load(file)
-        except (OSError, ValueError) as error:
+            with open(f"{self.folder}/wanted.json") as file:
+                wanted = json.load(file)
+            self._sources = wanted["sources"]
+            return frozenset(wanted["modules"])
+        except (OSError, ValueError, KeyError) as error:
             self.why_pure = f"the compiled core cannot be read: {error}"
-            return {}
+            return frozenset()
 
     def _differing(self, root: str) -> str:
         """Compare what was compiled with the modules of the checkout that is imported from; say what differs."""
         import hashlib
 
+        parts = [_GROUP, *(file.removesuffix(".py") for file in self._modules or ())]
+        if not all(os.path.exists(self._compiled(part)) for part in parts):
+            return "the core was compiled for another Python; make fast compiles it for this one"
         changed: list[str] = []
-        for file, wanted in (self._wanted or {}).items():
+        for file, wanted in self._sources.items():
             try:
                 with open(root + file, "rb") as source:
                     same = hashlib.file_digest(source, "sha256").hexdigest() == wanted
@@ -71,6 +81,7 @@ class CompiledCoreFinder:
 
 
 def install(folder: str) -> None:
-    """Let the core be found in this folder, unless this process is to do without."""
-    if os.environ.get("NUC_PURE") != "1":
+    """Let the core be found in this folder, unless this process is to do without. Python reads .pth files twice."""
+    known = [finder.folder for finder in sys.meta_path if isinstance(finder, CompiledCoreFinder)]
+    if os.environ.get("NUC_PURE") != "1" and folder not in known:
         sys.meta_path.insert(0, CompiledCoreFinder(folder))

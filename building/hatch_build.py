@@ -8,6 +8,7 @@ The same Python runs without any of it. Nothing is written beside the sources.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -18,6 +19,7 @@ import sys
 import sysconfig
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,34 @@ def modules(root: Path) -> list[str]:
     return tomllib.loads((root / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
 
 
+def made_of(root: Path) -> dict[str, Any]:
+    """Return what a core of these sources is: its modules, and the sums of all files that what is compiled depends on.
+
+    Those are the modules and whatever of this project they import, on and on: constants of imported modules stand in
+    the machine code, and their types are taken at their word.
+    """
+    todo, sums = modules(root), dict[str, str]()
+    while todo:
+        file = todo.pop()
+        if file in sums or not (root / file).is_file():
+            continue
+        source = (root / file).read_bytes()
+        sums[file] = hashlib.sha256(source).hexdigest()
+        for name in _imported(ast.parse(source)):
+            path = name.replace(".", "/")
+            todo += [f"{path}.py", f"{path}/__init__.py"]
+    return {"modules": modules(root), "sources": dict(sorted(sums.items()))}
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
 def lacks() -> str:
     """Say what this machine lacks to compile, or nothing."""
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
@@ -115,38 +145,42 @@ def main() -> None:
         hook.unlink(missing_ok=True)
         return
     out = root / CORE
-    sources = {file: hashlib.sha256((root / file).read_bytes()).hexdigest() for file in modules(root)}
-    if _made_of(out) != sources:
+    wanted = made_of(root)
+    if _present(out) != wanted:
         if lacking := lacks():
             sys.exit(lacking)
         print("compiling the core: about a minute", flush=True)
-        _build(root, out, sources)
+        _build(root, out, wanted)
     site = out / "site"
     site.mkdir(exist_ok=True)
     shutil.copy(root / "building" / f"{_FINDER}.py", site)
     (site / "sitecustomize.py").write_text(f"import {_FINDER}\n\n{_FINDER}.install({str(out)!r})\n")
     if "--here" not in sys.argv:
-        # One line, which is what a .pth file runs: nothing happens once build/core is gone.
-        found = f"(sys.path.append({str(site)!r}), __import__({_FINDER!r}).install({str(out)!r}))"
-        hook.write_text(f"import os, sys; os.path.isdir({str(site)!r}) and {found}\n")
+        # A folder for sys.path, and a line that is run: nothing happens once build/core is gone.
+        found = f"os.path.isfile({str(site / f'{_FINDER}.py')!r}) and __import__({_FINDER!r}).install({str(out)!r})"
+        hook.write_text(f"{site}\nimport os; {found}\n")
         subprocess.run([sys.executable, "-m", "nuc_engine.cli", "--version"], check=True, cwd=root)
 
 
-def _made_of(out: Path) -> dict[str, str]:
-    """Return of which sources a core is that this Python can load; nothing where there is none."""
+def _present(out: Path) -> dict[str, Any]:
+    """Return what a core that this Python can load is made of; nothing where there is none."""
     try:
         return json.loads((out / "wanted.json").read_text()) if list(out.glob(f"*{EXTENSION_SUFFIXES[0]}")) else {}
     except (OSError, ValueError):
         return {}
 
 
-def _build(root: Path, out: Path, sources: dict[str, str]) -> None:
+def _build(root: Path, out: Path, wanted: dict[str, Any]) -> None:
+    """Compile, and only then put it in place of what was there: what ends this half way leaves nothing half done."""
     out.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="core-", dir=out.parent) as folder:
         made = Path(folder, "core")
         compile_core(root, made)
-        (made / "wanted.json").write_text(json.dumps(sources, indent=1))
-        shutil.rmtree(out, ignore_errors=True)
+        if made_of(root) != wanted:
+            sys.exit("a source changed while it was compiled: nothing was put in place; make fast compiles it again")
+        (made / "wanted.json").write_text(json.dumps(wanted, indent=1))
+        if out.exists():
+            out.rename(Path(folder, "before"))
         made.rename(out)
 
 

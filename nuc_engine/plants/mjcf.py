@@ -52,7 +52,8 @@ def as_drawn(plan: Plan, spec: PlantSpec) -> Plan:
 
     Nothing measures how far they have given way. Raises PlantSpecError as `overridden` does.
     """
-    return replace(overridden(plan, spec), joints=tuple(_at_rest(j, spec) for j in overridden(plan, spec).joints))
+    built = overridden(plan, spec)
+    return replace(built, joints=tuple(_at_rest(joint, spec) for joint in built.joints))
 
 
 def _at_rest(joint: JointPlan, spec: PlantSpec) -> JointPlan:
