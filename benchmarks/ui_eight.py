@@ -113,7 +113,7 @@ def measure(minutes: float, pairs: int) -> None:
     with tempfile.TemporaryDirectory(prefix="nuc-") as place, ExitStack() as stack:
         folder = Path(place)
         started = stack.enter_context(server(folder, "--emulated", "lin_roach", "--data", str(folder / "data")))
-        tab = stack.enter_context(browsing(folder))
+        tab = stack.enter_context(browsing())
         watched = tab(started)
         begin(watched)
         address = watched.page.evaluate("nuc.live.welcome.daemon")

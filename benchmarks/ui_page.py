@@ -76,7 +76,7 @@ def measure(minutes: float) -> None:
         folder = Path(place)
         with (
             server(folder, "--emulated", "lin_roach", "--data", str(folder / "data")) as started,
-            browsing(folder) as tab,
+            browsing() as tab,
         ):
             watched = tab(started)
             whole, connected = watched.page.evaluate(

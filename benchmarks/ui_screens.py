@@ -131,7 +131,7 @@ def make(out: Path, *, everything: bool) -> None:
         ]
         subprocess.run([*nuc, *bout], check=True, cwd=ROOT, capture_output=True)
         words = ("--emulated", "lin_roach", "--data", str(folder / "data"), "--name", "rutter@bench")
-        with server(folder, *words) as started, browsing(folder) as tab:
+        with server(folder, *words) as started, browsing() as tab:
             watched: Any = tab(started)
             begin(watched)
             watched.page.wait_for_timeout(STEPS_MS)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.realtime.daemon import Leg
 from tests.realtime.served import Disturbances, Served, no_error_of_its_own
+from tests.realtime.ui_browser import browsing, server
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +60,25 @@ def bench(serve):
     leg, served = serve()
     served.await_ready()
     return leg, served
+
+
+@pytest.fixture(scope="module")
+def served(serve_all):
+    """A daemon that is ready, beside its leg, for all tests of a file."""
+    _, served = serve_all()
+    served.await_ready()
+    return served
+
+
+@pytest.fixture(scope="module")
+def tab():
+    """Make tabs in a browser."""
+    with browsing() as make:
+        yield make
+
+
+@pytest.fixture
+def ui(served, tmp_path):
+    """`nuc ui` beside that daemon."""
+    with server(tmp_path, "--address", f"ipc://{served.sockets}/command", "--data", str(served.data)) as started:
+        yield started

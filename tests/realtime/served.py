@@ -73,6 +73,10 @@ class Served(Daemon):
         assert status is not None, self.said()
         return status
 
+    def value(self, name: str) -> Any:
+        """Return what is in force of a parameter."""
+        return self.client.get([name]).values[name]
+
     def run_bout(self, seconds: float = 0.3) -> int:
         """Begin a bout, armed if need be, and let it drive for a while; return its number."""
         self.await_ready()

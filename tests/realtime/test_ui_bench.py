@@ -8,66 +8,45 @@ import pytest
 
 from tests.realtime.daemon import wait_for
 from tests.realtime.served import repeat_disturbed
-from tests.realtime.ui_browser import AXE, browsing, needs_browser, server
+from tests.realtime.ui_browser import needs_axe, needs_browser, set_free
 
 pytestmark = needs_browser
 
 JOINT = "Femur-Tibia"
 ANGLE = f"angle of {JOINT}, degrees"
-LIVE = "() => nuc.live.liveness(performance.now()).live && nuc.live.model && nuc.live.ring.end > 20"
 MODE = f"document.querySelector('[aria-label=\"what commands {JOINT}\"] [aria-pressed=true]')?.textContent"
 PRESSED = f"(mode) => {MODE} === mode"
 FREE = "() => [...document.querySelectorAll('.bench-angle input')].every((input) => !input.disabled)"
 SENT = "() => nuc.live.now('Femur_Tibia_motor.sent_raw')"
 
 
-@pytest.fixture(scope="module")
-def bench(serve_all):
-    leg, served = serve_all()
-    served.await_ready()
-    return leg, served
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with browsing(tmp_path_factory.mktemp("browser")) as make:
-        yield make
-
-
 @pytest.fixture
-def watched(bench, tab, tmp_path):
-    _, served = bench
-    with server(tmp_path, "--address", f"ipc://{served.sockets}/command", "--data", str(served.data)) as started:
-        watched = tab(started)
-        watched.until(LIVE)
-        watched.go("bench")
-        yield watched
-        assert watched.complaints == []
+def watched(ui, tab):
+    watched = tab(ui)
+    watched.await_live()
+    watched.go("bench")
+    yield watched
+    assert watched.complaints == []
 
 
-def take_control(watched, served):
-    """Take control on the page from the test's own client, and arm where a busy machine has made that necessary."""
-    if served.words()["latched"]:
-        served.insist(served.client.arm)
-    served.client.take_control(force=True)
-    served.client.release_control()
-    watched.page.get_by_role("button", name="Take control").click()
-    watched.until("() => nuc.live.inControl")
+def begin(watched, served):
+    """Take control on the page from the test's own client, of joints that may be moved."""
+    set_free(served)
+    watched.take_control()
+    watched.until(FREE)
 
 
-def test_who_has_no_control_is_told_so_and_moves_nothing(bench, watched):
+def test_who_has_no_control_is_told_so_and_moves_nothing(watched):
     assert "take control" in watched.text("[aria-label=Joints] > .note")
     assert watched.page.get_by_label(ANGLE, exact=True).is_disabled()
     assert watched.page.get_by_role("button", name="All hold").is_disabled()
 
 
-def test_a_joint_goes_where_its_slider_says_and_is_limp_when_told_so(bench, watched, stalls):
-    _, served = bench
+def test_a_joint_goes_where_its_slider_says_and_is_limp_when_told_so(served, watched, stalls):
     page = watched.page
 
     def trial():
-        take_control(watched, served)
-        watched.until(FREE)
+        begin(watched, served)
         page.get_by_label("rate, deg/s").fill("200")
         slider = page.get_by_label(ANGLE, exact=True)
         slider.focus()
@@ -87,13 +66,11 @@ def test_a_joint_goes_where_its_slider_says_and_is_limp_when_told_so(bench, watc
     repeat_disturbed(stalls, trial)
 
 
-def test_a_pose_is_saved_and_reached_and_what_is_latched_says_how_to_go_on(bench, watched, stalls):
-    _, served = bench
+def test_a_pose_is_saved_and_reached_and_what_is_latched_says_how_to_go_on(served, watched, stalls):
     page = watched.page
 
     def trial():
-        take_control(watched, served)
-        watched.until(FREE)
+        begin(watched, served)
         page.get_by_label("name", exact=True).fill("here")
         page.get_by_role("button", name="Save the pose").click()
         page.get_by_role("button", name="Go to").click()
@@ -123,13 +100,11 @@ LAG = """() => {
 }"""
 
 
-def test_limp_wins_over_a_hold_under_way_though_answers_are_late(bench, watched, stalls):
-    _, served = bench
+def test_limp_wins_over_a_hold_under_way_though_answers_are_late(served, watched, stalls):
     page = watched.page
 
     def trial():
-        take_control(watched, served)
-        watched.until(FREE)
+        begin(watched, served)
         page.evaluate(LAG)
         page.get_by_role("button", name="All hold").dblclick()
         page.get_by_role("button", name="All limp").click()
@@ -145,18 +120,16 @@ def test_limp_wins_over_a_hold_under_way_though_answers_are_late(bench, watched,
         page.wait_for_timeout(1500)
         assert set(page.evaluate(limps)) == {"limp"}
         page.reload()
-        watched.until(LIVE)
+        watched.await_live()
 
     repeat_disturbed(stalls, trial)
 
 
-def test_an_angle_is_sent_by_enter_alone_and_refused_out_of_range(bench, watched, stalls):
-    _, served = bench
+def test_an_angle_is_sent_by_enter_alone_and_refused_out_of_range(served, watched, stalls):
     page = watched.page
 
     def trial():
-        take_control(watched, served)
-        watched.until(FREE)
+        begin(watched, served)
         page.evaluate(LAG)
         typed = page.get_by_label(f"{ANGLE}, typed")
         high = typed.get_attribute("max")
@@ -177,16 +150,14 @@ def test_an_angle_is_sent_by_enter_alone_and_refused_out_of_range(bench, watched
         watched.until("() => asked.length === 1")
         assert page.evaluate("asked[0][1].angles") == {JOINT: float(goal)}
         page.reload()
-        watched.until(LIVE)
+        watched.await_live()
 
     repeat_disturbed(stalls, trial)
 
 
-def test_rows_and_focus_stay_when_the_daemon_tells_the_same_again(bench, watched):
-    _, served = bench
+def test_rows_and_focus_stay_when_the_daemon_tells_the_same_again(served, watched):
     page = watched.page
-    take_control(watched, served)
-    watched.until(FREE)
+    begin(watched, served)
     modes = page.get_by_label(f"what commands {JOINT}")
     modes.get_by_role("button", name="limp").focus()
     page.keyboard.press("Home")
@@ -205,31 +176,26 @@ def test_rows_and_focus_stay_when_the_daemon_tells_the_same_again(bench, watched
     assert page.evaluate(at) == "Engine"
 
 
-@pytest.mark.skipif(AXE is None, reason="NO AXE: the page was not checked for who can not see it")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_can_be_used_by_all(bench, tab, tmp_path, scheme):
-    _, served = bench
-    with server(tmp_path, "--address", f"ipc://{served.sockets}/command", "--data", str(served.data)) as started:
-        watched = tab(started, color_scheme=scheme)
-        watched.until(LIVE)
-        watched.go("bench")
-        page = watched.page
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        for control in (False, True):
-            if control:
-                take_control(watched, served)
-                page.wait_for_timeout(500)
-            found = page.evaluate("axe.run().then(({violations}) => violations)")
-            assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == [], control
-        # Twice as large, nothing is cut off beside.
-        page.set_viewport_size({"width": 640, "height": 400})
-        wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        assert wide[0] <= wide[1]
-        page.close()
+def test_the_page_can_be_used_by_all(served, ui, tab, scheme):
+    watched = tab(ui, color_scheme=scheme)
+    watched.await_live()
+    watched.go("bench")
+    page = watched.page
+    for control in (False, True):
+        if control:
+            begin(watched, served)
+            page.wait_for_timeout(500)
+        assert watched.violations() == [], control
+    # Twice as large, nothing is cut off beside.
+    page.set_viewport_size({"width": 640, "height": 400})
+    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    page.close()
 
 
-def test_the_doctor_comes_to_its_end_and_a_bus_that_is_driven_is_refused(bench, watched):
-    _, served = bench
+def test_the_doctor_comes_to_its_end_and_a_bus_that_is_driven_is_refused(served, watched):
     page = watched.page
     page.get_by_role("button", name="Doctor").click()
     watched.until("() => document.querySelectorAll('[aria-label=checks] tbody tr').length > 5")
@@ -239,8 +205,7 @@ def test_the_doctor_comes_to_its_end_and_a_bus_that_is_driven_is_refused(bench, 
     watched.until("() => /in use/.test(document.querySelector('.job .note').textContent)")
 
 
-def test_a_bout_of_the_daemon_is_fetched_as_it_lies_there(bench, watched, tmp_path):
-    _, served = bench
+def test_a_bout_of_the_daemon_is_fetched_as_it_lies_there(served, watched, tmp_path):
     page = watched.page
     if served.words()["latched"]:
         served.insist(served.client.arm)

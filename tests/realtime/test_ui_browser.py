@@ -21,10 +21,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve as serve_lies
 
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.client import Client
 from tests.realtime.daemon import MS, assert_limp_within, wait_for
 from tests.realtime.served import Served, repeat_disturbed
-from tests.realtime.ui_browser import AXE, browsing, monotonic_ns, needs_browser, server
+from tests.realtime.ui_browser import another, monotonic_ns, needs_axe, needs_browser, server
 
 pytestmark = needs_browser
 
@@ -61,26 +60,6 @@ WITHIN_MS = 1150
 """A second, and what a page's own timers may be late."""
 
 
-@pytest.fixture(scope="module")
-def bench(serve_all):
-    leg, served = serve_all()
-    served.await_ready()
-    return leg, served
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with browsing(tmp_path_factory.mktemp("browser")) as make:
-        yield make
-
-
-@pytest.fixture
-def ui(bench, tmp_path):
-    _, served = bench
-    with server(tmp_path, "--address", f"ipc://{served.sockets}/command", "--data", str(served.data)) as started:
-        yield started
-
-
 def begin(served):
     """Begin a bout, and let it go on as long as a busy machine does."""
     served.await_ready()
@@ -92,15 +71,10 @@ def begin(served):
     wait_for(served.bouts, "a data directory", served)
 
 
-def live(watched):
-    watched.until("() => nuc.live.liveness(performance.now()).live && nuc.live.ring.end > 20 && nuc.live.model")
-
-
-def test_every_page_opens_and_complains_of_nothing_and_asks_nobody_else(bench, ui, tab):
-    _, served = bench
+def test_every_page_opens_and_complains_of_nothing_and_asks_nobody_else(served, ui, tab):
     begin(served)
     watched = tab(ui)
-    live(watched)
+    watched.await_live()
     for page in PAGES:
         watched.go(page)
         assert watched.page.locator("nav a[aria-current]").get_attribute("href") == f"#{page}"
@@ -113,16 +87,15 @@ def test_every_page_opens_and_complains_of_nothing_and_asks_nobody_else(bench, u
     assert watched.page.evaluate("nuc.live.missed") == 0
     assert watched.page.evaluate("location.href").endswith("#traces")
     watched.page.reload()
-    live(watched)
+    watched.await_live()
     assert watched.complaints == []
     assert watched.elsewhere() == []
 
 
-def test_every_record_of_the_engine_comes_to_the_page(bench, ui, tab):
-    _, served = bench
+def test_every_record_of_the_engine_comes_to_the_page(served, ui, tab):
     begin(served)
     watched = tab(ui)
-    live(watched)
+    watched.await_live()
     watched.page.wait_for_timeout(2000)
     cycles = watched.page.evaluate(
         "(() => { const {ring, index} = nuc.live, k = index.get('cycle');"
@@ -132,11 +105,10 @@ def test_every_record_of_the_engine_comes_to_the_page(bench, ui, tab):
     assert {b - a for a, b in pairwise(cycles)} == {1}
 
 
-def test_what_the_page_shows_is_what_the_log_holds(bench, ui, tab, stalls):
+def test_what_the_page_shows_is_what_the_log_holds(served, ui, tab, stalls):
     """Every switch of every joint, at its time, and every angle; none lost, none invented."""
-    _, served = bench
     watched = tab(ui)
-    live(watched)
+    watched.await_live()
     repeat_disturbed(stalls, lambda: served.run_bout(2.0))
     watched.until("() => nuc.live.starts.has(nuc.live.bout)")  # of this bout: an earlier one may have been disturbed
     folder = served.finish_bout()
@@ -157,12 +129,11 @@ def test_what_the_page_shows_is_what_the_log_holds(bench, ui, tab, stalls):
     )
 
 
-def test_traces_that_are_exported_are_the_logs_to_float32(bench, ui, tab, tmp_path):
+def test_traces_that_are_exported_are_the_logs_to_float32(served, ui, tab, tmp_path):
     """From the page while it runs, and from the bout afterwards."""
-    _, served = bench
     watched = tab(ui)
     page = watched.page
-    live(watched)
+    watched.await_live()
     served.run_bout(2.0)
     watched.until("() => nuc.live.starts.has(nuc.live.bout)")
     watched.go("traces")
@@ -214,11 +185,10 @@ TRIGGERED = """async () => {
 }"""
 
 
-def test_a_trigger_on_a_rule_stands_at_the_very_record_at_which_it_becomes_true(bench, ui, tab):
-    _, served = bench
+def test_a_trigger_on_a_rule_stands_at_the_very_record_at_which_it_becomes_true(served, ui, tab):
     watched = tab(ui)
     page = watched.page
-    live(watched)
+    watched.await_live()
     begin(served)
     watched.until("() => nuc.live.starts.has(nuc.live.bout)")
     watched.go("traces")
@@ -235,12 +205,12 @@ def test_a_trigger_on_a_rule_stands_at_the_very_record_at_which_it_becomes_true(
     assert watched.complaints == []
 
 
-def test_torque_off_is_in_sight_and_within_reach_everywhere(bench, ui, tab):
+def test_torque_off_is_in_sight_and_within_reach_everywhere(ui, tab):
     first = tab(ui)
     for width, height in ((1024, 700), (420, 800)):
         token = first.page.evaluate("nuc.api.json('token', {method: 'POST'}).then((told) => told.token)")
         watched = tab(ui, viewport={"width": width, "height": height}, token=token)
-        live(watched)
+        watched.await_live()
         for page in PAGES:
             watched.go(page)
             watched.page.mouse.wheel(0, 2000)
@@ -258,12 +228,11 @@ WITHOUT_HELP = """async () => {
 }"""
 
 
-def test_there_is_help_on_every_element(bench, ui, tab):
-    _, served = bench
+def test_there_is_help_on_every_element(served, ui, tab):
     served.run_bout()
     served.finish_bout()
     watched = tab(ui)
-    live(watched)
+    watched.await_live()
     watched.go("bouts")
     watched.until("() => document.querySelector('.bouts a')")
     bout = watched.page.locator(".bouts a").first.get_attribute("href").removeprefix("#")
@@ -274,10 +243,9 @@ def test_there_is_help_on_every_element(bench, ui, tab):
 
 
 @pytest.mark.parametrize("how", ["pressed", "by key"])
-def test_torque_off_while_another_has_control_is_on_the_wire(bench, ui, tab, stalls, how):
-    leg, served = bench
+def test_torque_off_while_another_has_control_is_on_the_wire(served, ui, tab, stalls, how):
     watched = tab(ui)
-    live(watched)
+    watched.await_live()
     watched.go("events")
 
     def trial():
@@ -293,7 +261,7 @@ def test_torque_off_while_another_has_control_is_on_the_wire(bench, ui, tab, sta
         if how == "pressed":
             watched.page.mouse.up()
         assert_limp_within(
-            leg, monotonic_ns(watched.page.evaluate("performance.timeOrigin + nuc.stopLine.askedAt")), 100 * MS
+            served.leg, monotonic_ns(watched.page.evaluate("performance.timeOrigin + nuc.stopLine.askedAt")), 100 * MS
         )
         assert served.words()["latched"]
         assert served.words()["control"] == "bench"
@@ -302,11 +270,10 @@ def test_torque_off_while_another_has_control_is_on_the_wire(bench, ui, tab, sta
     assert watched.complaints == []
 
 
-def test_a_bout_is_run_and_ended_by_hand(bench, ui, tab):
-    _, served = bench
+def test_a_bout_is_run_and_ended_by_hand(served, ui, tab):
     served.client.release_control()
     watched = tab(ui)
-    live(watched)
+    watched.await_live()
     watched.go("engine")
     page = watched.page
     assert page.get_by_role("button", name="Run", exact=True).is_disabled()
@@ -358,12 +325,10 @@ def test_a_bout_is_run_and_ended_by_hand(bench, ui, tab):
     assert watched.complaints == []
 
 
-def test_what_others_are_called_and_say_is_text(bench, ui, tab):
-    _, served = bench
+def test_what_others_are_called_and_say_is_text(served, ui, tab):
     watched = tab(ui)
-    live(watched)
-    with Client(f"ipc://{served.sockets}/command", name=HOSTILE) as other:
-        other.take_control(force=True)
+    watched.await_live()
+    with another(served, HOSTILE) as other:
         other.mark(f"{HOSTILE} again")
         watched.go("events")
         watched.until("text => document.querySelector('.events').textContent.includes(text)", f"{HOSTILE} again")
@@ -375,9 +340,9 @@ def test_what_others_are_called_and_say_is_text(bench, ui, tab):
     assert watched.complaints == []
 
 
-def test_a_server_that_stands_still_is_seen_within_a_second_and_so_is_its_return(bench, ui, tab):
+def test_a_server_that_stands_still_is_seen_within_a_second_and_so_is_its_return(ui, tab):
     watched = tab(ui)
-    live(watched)
+    watched.await_live()
     for what in (STALE, NOT_AVAILABLE):
         watched.until(READY)
         watched.note_when(what)
@@ -387,13 +352,13 @@ def test_a_server_that_stands_still_is_seen_within_a_second_and_so_is_its_return
             assert watched.noted() - begun < WITHIN_MS, what
         finally:
             os.kill(ui.pid, signal.SIGCONT)
-        live(watched)
+        watched.await_live()
     watched.until(READY)
 
 
-def test_a_server_that_was_killed_leaves_no_stop_and_nothing_live(bench, ui, tab):
+def test_a_server_that_was_killed_leaves_no_stop_and_nothing_live(ui, tab):
     watched = tab(ui)
-    live(watched)
+    watched.await_live()
     watched.note_when(f"{STALE} && {NOT_AVAILABLE}")
     begun = time.time() * 1000
     os.kill(ui.pid, signal.SIGKILL)
@@ -403,10 +368,10 @@ def test_a_server_that_was_killed_leaves_no_stop_and_nothing_live(bench, ui, tab
     watched.until("() => /cut the supply/.test(document.getElementById('stop-answer').textContent)")
 
 
-def test_who_takes_the_port_of_a_server_that_died_is_told_nothing_and_believed_nothing(bench, ui, tab):
+def test_who_takes_the_port_of_a_server_that_died_is_told_nothing_and_believed_nothing(ui, tab):
     """Any user of this machine may listen there: with a page that says ready, and off, and live."""
     watched = tab(ui)
-    live(watched)
+    watched.await_live()
     watched.until(READY)
     port = int(ui.origin.rpartition(":")[2])
     os.kill(ui.pid, signal.SIGKILL)
@@ -445,7 +410,7 @@ def test_a_daemon_that_was_killed_is_not_live_within_a_second_and_back_when_anot
     served.await_ready()
     with server(tmp_path, "--address", f"ipc://{served.sockets}/command") as started:
         watched = tab(started)
-        live(watched)
+        watched.await_live()
         watched.note_when(STALE)
         begun = time.time() * 1000
         served.close()
@@ -455,32 +420,23 @@ def test_a_daemon_that_was_killed_is_not_live_within_a_second_and_back_when_anot
         another = Served(leg, served.data.parent)
         try:
             another.await_ready()
-            live(watched)
+            watched.await_live()
             watched.until(READY)
             watched.until("() => document.getElementById('notlive').hidden")
         finally:
             another.close()
 
 
-@pytest.mark.skipif(
-    AXE is None, reason="NO AXE: the page was not checked for who can not see it (make test gets it where there is npm)"
-)
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_can_be_used_by_all(bench, ui, tab, scheme):
-    _, served = bench
+def test_the_page_can_be_used_by_all(served, ui, tab, scheme):
     begin(served)
     watched = tab(ui, color_scheme=scheme)
-    live(watched)
-    watched.page.evaluate(AXE.read_text(encoding="utf-8"))
+    watched.await_live()
     watched.go("bouts")
     watched.until("() => document.querySelector('.bouts a')")
     bout = watched.page.locator(".bouts a").last.get_attribute("href").removeprefix("#")
     for page in (*PAGES, bout):
         watched.go(page)
         watched.page.wait_for_timeout(2500 if page == bout else 500)
-        found = watched.page.evaluate("axe.run().then(({violations}) => violations)")
-        assert [(each["id"], [_where(node) for node in each["nodes"][:3]]) for each in found] == [], page
-
-
-def _where(node):
-    return f"{node['html'][:200]} {node.get('failureSummary', '')[:300]}"
+        assert watched.violations() == [], page

@@ -7,24 +7,15 @@ import signal
 
 import pytest
 
-from nuc_engine.analysis.scriptlog import read_script_log
-from nuc_engine.client import Client
-from nuc_engine.machine.locations import find_configuration
-from sccils_schemas.model import load_model
 from tests.realtime.daemon import wait_for
 from tests.realtime.served import repeat_disturbed
-from tests.realtime.ui_browser import AXE, browsing, needs_browser, server
-
-try:
-    from playwright.sync_api import Error as PlaywrightError
-except ImportError:
-    PlaywrightError = OSError
+from tests.realtime.ui_browser import another, in_a_bout, needs_axe, needs_browser, written
 
 pytestmark = needs_browser
 
 ACROSS, UP = "TC1_retLEV_FTang", "TC1_retLEV_CTang"
 HOSTILE = "<img src=x onerror=hacked=1>"
-LIVE = "() => nuc.live.liveness(performance.now()).live && nuc.live.ring.end > 20 && nuc.live.model"
+REGIONS = "diagrams/regions/Thorax-Coxa1"
 DRAWN = "() => document.querySelector('.page-diagrams .diagram svg')"
 GRIP = """name => {
   const grip = document.querySelector(`[data-parameter=${name}][role=slider] .boundary-grip`);
@@ -36,8 +27,6 @@ VALUE = "([name, value]) => Number(document.querySelector(`[data-parameter=${nam
 THEN = VALUE.replace("`[data", "`.bout-diagram .diagram:not([data-old]) [data")
 MOVABLE = "name => document.querySelector(`[data-parameter=${name}][role=slider]:not([aria-disabled])`)"
 STALE = "() => document.body.classList.contains('stale')"
-FREE = "() => !nuc.live.status.control"
-IN_CONTROL = "() => nuc.live.inControl"
 LIT = """() => {
   const { live } = nuc, values = nuc.context.desk.values;
   const of = (name) => live.index.has(name) ? live.now(name) : Math.fround(values.get(name));
@@ -96,66 +85,22 @@ BUILD = """async (tree) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def bench(serve_all):
-    leg, served = serve_all()
-    served.await_ready()
-    return leg, served
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with browsing(tmp_path_factory.mktemp("browser")) as make:
-        yield make
-
-
 @pytest.fixture
-def ui(bench, tmp_path):
-    _, served = bench
-    with server(tmp_path, "--address", f"ipc://{served.sockets}/command", "--data", str(served.data)) as started:
-        yield started
-
-
-@pytest.fixture
-def page(bench, ui, tab):
+def page(served, ui, tab):
     """A tab at the regions of one joint."""
-    _, served = bench
     watched = tab(ui, viewport={"width": 1280, "height": 900})
-    watched.until(LIVE)
-    watched.go("diagrams/regions/Thorax-Coxa1")
+    watched.await_live()
+    watched.go(REGIONS)
     watched.until(DRAWN)
     yield watched
-    assert watched.complaints == []
     assert watched.elsewhere() == []
-    watched.page.close()
-    wait_for(lambda: served.words()["control"] in ("", "bench"), "control that is given back with the tab", served)
+    watched.leave(served)
 
 
 def begin(served, watched):
     """Begin a bout, and let the page, at the regions of a joint, have control of it."""
-    watched.go("diagrams/regions/Thorax-Coxa1")
-    if watched.page.evaluate("nuc.live.inControl"):
-        watched.page.get_by_role("button", name="Give back").click()
-        wait_for(lambda: served.words()["control"] == "", "control", served)
-    served.run_bout()
-    served.client.release_control()
-    watched.until(FREE)
-    watched.page.get_by_role("button", name="Take control").click()
-    watched.until(IN_CONTROL)
+    watched.begin(served, REGIONS)
     watched.until(MOVABLE, ACROSS)
-
-
-def in_a_bout(stalls, served, trial):
-    """Repeat a trial whose bout was ended by a disturbance while it waited for the page."""
-
-    def once():
-        try:
-            trial()
-        except PlaywrightError:
-            assert served.words()["mode"] == "RUNNING", "the bout has ended"
-            raise
-
-    repeat_disturbed(stalls, once)
 
 
 def grip_of(watched, name):
@@ -174,29 +119,18 @@ def drag(watched, name, by, steps=24):
     watched.page.mouse.up()
 
 
-def logged(folder, name):
-    """Return what the script log of a bout says was written to a value, in order."""
-    model, _ = load_model(find_configuration("lin_roach"))
-    assert model is not None
-    script = read_script_log(folder, model).script
-    assert script is not None
-    return [entry.data[0] for entry in script.entries if entry.name == name]
-
-
-def test_a_boundary_that_is_dragged_is_its_threshold_logged_and_undone_as_one(bench, page, stalls):
-    _, served = bench
-
+def test_a_boundary_that_is_dragged_is_its_threshold_logged_and_undone_as_one(served, page, stalls):
     def trial():
         begin(served, page)
         for name, by in ((ACROSS, (34, 5)), (UP, (5, -34))):
-            before = served.client.get([name]).values[name]
+            before = served.value(name)
             depth = served.words()["undo"]
             page.until(VALUE, [name, before])
             drag(page, name, by)
             page.until("name => document.getElementById('said').textContent.includes(`${name} = `)", name)
-            wait_for(lambda name=name, was=before: served.client.get([name]).values[name] > was, "the value", served)
+            wait_for(lambda name=name, was=before: served.value(name) > was, "the value", served)
             page.page.wait_for_timeout(300)
-            value = served.client.get([name]).values[name]
+            value = served.value(name)
             page.until(VALUE, [name, value])
             assert value == pytest.approx(round(value)), "quantum steps"
             assert served.words()["undo"] == depth + 1, "a drag is one step of undo"
@@ -207,32 +141,28 @@ def test_a_boundary_that_is_dragged_is_its_threshold_logged_and_undone_as_one(be
                 "it has the focus, drawn anew"
             )
             page.page.keyboard.press("ArrowUp")
-            wait_for(lambda name=name, at=value: served.client.get([name]).values[name] == at + 1, "a step", served)
+            wait_for(lambda name=name, at=value: served.value(name) == at + 1, "a step", served)
             page.until(VALUE, [name, value + 1])
             page.page.get_by_role("button", name="Undo", exact=True).click()
             page.until(VALUE, [name, value])
             page.page.get_by_role("button", name="Undo", exact=True).click()
             page.until(VALUE, [name, before])
-        page.page.get_by_role("button", name="Give back").click()
-        wait_for(lambda: served.words()["control"] == "", "control", served)
-        writes = logged(served.finish_bout(), UP)
+        page.give_back(served)
+        writes = [value for _, value in written(served.finish_bout(), UP)]
         assert writes[-4:] == pytest.approx([value, value + 1, value, before])
         assert len(writes) > 6, "the values on the way are logged too"
 
     in_a_bout(stalls, served, trial)
 
 
-def test_without_control_nothing_is_moved_and_a_drag_ends_where_it_is_lost(bench, page, stalls):
-    _, served = bench
-
+def test_without_control_nothing_is_moved_and_a_drag_ends_where_it_is_lost(served, page, stalls):
     def trial():
         begin(served, page)
         x, y = grip_of(page, ACROSS)
         page.page.mouse.move(x, y)
         page.page.mouse.down()
         page.page.mouse.move(x + 10, y)
-        with Client(f"ipc://{served.sockets}/command", name="other") as other:
-            other.take_control(force=True)
+        with another(served) as other:
             page.until(f"name => !({MOVABLE})(name)", ACROSS)
             held = other.get([ACROSS]).values[ACROSS]
             page.page.mouse.move(x + 40, y)
@@ -248,14 +178,11 @@ def test_without_control_nothing_is_moved_and_a_drag_ends_where_it_is_lost(bench
             page.until(VALUE, [ACROSS, theirs])
             other.set({ACROSS: 60.0})
             page.until(VALUE, [ACROSS, 60.0])
-            other.release_control()
 
     in_a_bout(stalls, served, trial)
 
 
-def test_what_is_lit_is_what_is_true_and_the_actions_are_those_of_the_joints(bench, page, stalls):
-    _, served = bench
-
+def test_what_is_lit_is_what_is_true_and_the_actions_are_those_of_the_joints(served, page, stalls):
     def trial():
         begin(served, page)
         page.page.get_by_role("button", name="Event space").click()
@@ -280,12 +207,10 @@ def test_what_is_lit_is_what_is_true_and_the_actions_are_those_of_the_joints(ben
     in_a_bout(stalls, served, trial)
 
 
-def test_what_is_not_live_is_greyed_and_nothing_is_moved_then(bench, ui, page, stalls):
-    _, served = bench
-
+def test_what_is_not_live_is_greyed_and_nothing_is_moved_then(served, ui, page, stalls):
     def trial():
         begin(served, page)
-        held = served.client.get([ACROSS]).values[ACROSS]
+        held = served.value(ACROSS)
         ui.process.send_signal(signal.SIGSTOP)
         try:
             page.until(STALE)
@@ -296,7 +221,7 @@ def test_what_is_not_live_is_greyed_and_nothing_is_moved_then(bench, ui, page, s
             ui.process.send_signal(signal.SIGCONT)
         page.until(f"() => !({STALE})()")
         page.until("() => getComputedStyle(document.querySelector('.diagram')).filter === 'none'")
-        assert served.client.get([ACROSS]).values[ACROSS] == held
+        assert served.value(ACROSS) == held
 
     in_a_bout(stalls, served, trial)
 
@@ -312,8 +237,7 @@ def test_a_diagram_is_tags_and_texts_that_are_known_and_nothing_else(page):
     assert page.page.evaluate("globalThis.hacked") is None
 
 
-def test_a_bouts_diagram_goes_with_its_time_and_its_name_is_text(bench, page, stalls):
-    _, served = bench
+def test_a_bouts_diagram_goes_with_its_time_and_its_name_is_text(served, page, stalls):
     folders = []
 
     def record():
@@ -334,7 +258,7 @@ def test_a_bouts_diagram_goes_with_its_time_and_its_name_is_text(bench, page, st
         page.until("() => /record/.test(document.querySelector('.player')?.textContent ?? '')")
         page.page.locator(".bout-diagram summary").click()
         page.page.get_by_label("which diagram").select_option("regions")
-        for at, value in ((0.05, 70.0), (logged_at(odd, UP) - 0.2, 66.0), (99.0, 70.0)):
+        for at, value in ((0.05, 70.0), (written(odd, UP)[-1][0] - 0.2, 66.0), (99.0, 70.0)):
             page.page.get_by_label("time in the bout").fill(f"{at:.3f}")
             page.until(THEN, [UP, value])
         page.until("() => document.querySelector('.bout-diagram [data-part=action][data-now=yes]')")
@@ -347,21 +271,10 @@ def test_a_bouts_diagram_goes_with_its_time_and_its_name_is_text(bench, page, st
         served.client.release_control()
 
 
-def logged_at(folder, name):
-    """Return when (s) the last write to a value was made."""
-    model, _ = load_model(find_configuration("lin_roach"))
-    assert model is not None
-    script = read_script_log(folder, model).script
-    assert script is not None
-    return float([entry for entry in script.entries if entry.name == name][-1].time_s)
-
-
-@pytest.mark.skipif(AXE is None, reason="NO AXE: the page was not checked for who can not see it")
+@needs_axe
 def test_every_diagram_can_be_used_by_all(page):
-    page.page.evaluate(AXE.read_text(encoding="utf-8"))
     for kind in ("sensory-flow", "event-space", "regions", "states"):
         page.go(f"diagrams/{kind}")
         page.until(DRAWN)
         page.page.wait_for_timeout(400)
-        found = page.page.evaluate("axe.run().then(({violations}) => violations)")
-        assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found] == [], kind
+        assert page.violations() == [], kind

@@ -9,23 +9,13 @@ from itertools import groupby
 import pytest
 
 from nuc_engine.analysis.load import load_bout
-from nuc_engine.analysis.scriptlog import read_script_log
-from nuc_engine.client import Client
-from nuc_engine.machine.locations import find_configuration
-from sccils_schemas.model import load_model
 from tests.realtime.daemon import wait_for
 from tests.realtime.served import repeat_disturbed
-from tests.realtime.ui_browser import browsing, needs_browser, server
-
-try:
-    from playwright.sync_api import Error as PlaywrightError
-except ImportError:
-    PlaywrightError = OSError
+from tests.realtime.ui_browser import another, in_a_bout, needs_browser, written
 
 pytestmark = needs_browser
 
 LEV, DEP, ACTIVATION = "CTr_lev_TC1_load", "CTr_dep_TC1_load", "CTr_levationPRO_levator_activation"
-LIVE = "() => nuc.live.liveness(performance.now()).live && nuc.live.ring.end > 20 && nuc.live.model"
 KNOWN = "name => typeof nuc.context.desk.values.get(name) === 'number'"
 COUNTED = """() => Object.fromEntries(nuc.live.model.joints.filter(({ states }) => states.length).map((joint) => {
   const shown = [...document.querySelectorAll(`[data-joint='${joint.name}'] .rule-head .fired`)];
@@ -33,64 +23,26 @@ COUNTED = """() => Object.fromEntries(nuc.live.model.joints.filter(({ states }) 
   return [joint.name, Object.fromEntries(counts.filter(([, count]) => count))];
 }))"""
 SHOWN = "([name, value]) => document.querySelector(`input[aria-label='${name}, typed']`)?.value === String(value)"
+OPEN = "name => !document.querySelector(`input[aria-label='${name}']`).disabled"
 CLOSED = "name => document.querySelector(`input[aria-label='${name}, typed']`).disabled"
 TOLD = "text => document.getElementById('said').textContent.includes(text)"
 
 
-@pytest.fixture(scope="module")
-def bench(serve_all):
-    leg, served = serve_all()
-    served.await_ready()
-    return leg, served
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with browsing(tmp_path_factory.mktemp("browser")) as make:
-        yield make
-
-
 @pytest.fixture
-def ui(bench, tmp_path):
-    _, served = bench
-    with server(tmp_path, "--address", f"ipc://{served.sockets}/command", "--data", str(served.data)) as started:
-        yield started
-
-
-@pytest.fixture
-def desk(bench, ui, tab):
+def desk(served, ui, tab):
     """The page of joints."""
-    _, served = bench
     watched = tab(ui, viewport={"width": 1280, "height": 800})
-    watched.until(LIVE)
+    watched.await_live()
     watched.go("joints")
     watched.until(KNOWN, LEV)
     yield watched
-    assert watched.complaints == []
-    watched.page.close()
-    wait_for(lambda: served.words()["control"] in ("", "bench"), "control that is given back with the tab", served)
+    watched.leave(served)
 
 
 def begin(served, watched):
     """Begin a bout, and let the page have control of it."""
-    if watched.page.evaluate("nuc.live.inControl"):
-        give_back(served, watched)
-    watched.go("joints")
-    served.run_bout()
-    served.client.release_control()
-    take_control(watched)
-    watched.until("name => !document.querySelector(`input[aria-label='${name}']`).disabled", LEV)
-
-
-def take_control(watched):
-    watched.until("() => !nuc.live.status.control")
-    watched.page.get_by_role("button", name="Take control").click()
-    watched.until("() => nuc.live.inControl")
-
-
-def give_back(served, watched):
-    watched.page.get_by_role("button", name="Give back").click()
-    wait_for(lambda: served.words()["control"] == "", "control", served)
+    watched.begin(served, "joints")
+    watched.until(OPEN, LEV)
 
 
 def runs(served):
@@ -133,45 +85,21 @@ def told(watched, name):
     return float(found[1]), int(found[2])
 
 
-def in_a_bout(stalls, served, trial):
-    """Repeat a trial whose bout was ended by a disturbance while it waited for the page."""
-
-    def once():
-        try:
-            trial()
-        except PlaywrightError:
-            runs(served)
-            raise
-
-    repeat_disturbed(stalls, once)
-
-
 def finish(served, watched):
     """Give control back, and end the bout; return its data directory."""
     runs(served)
-    give_back(served, watched)
+    watched.give_back(served)
     return served.finish_bout()
 
 
-def logged(folder, name):
-    """Return what the script log of a bout says was written to a value, in order."""
-    model, _ = load_model(find_configuration("lin_roach"))
-    assert model is not None
-    script = read_script_log(folder, model).script
-    assert script is not None
-    return [entry.data[0] for entry in script.entries if entry.name == name]
-
-
-def test_a_drag_is_acknowledged_logged_and_undone_as_one(bench, desk, stalls):
-    _, served = bench
-
+def test_a_drag_is_acknowledged_logged_and_undone_as_one(served, desk, stalls):
     def trial():
         begin(served, desk)
-        before = served.client.get([LEV]).values[LEV]
+        before = served.value(LEV)
         depth = served.words()["undo"]
         drag(desk, LEV, [0.55 + 0.01 * k for k in range(30)])
         value, cycle = told(desk, LEV)
-        assert served.client.get([LEV]).values[LEV] == pytest.approx(value)
+        assert served.value(LEV) == pytest.approx(value)
         assert served.words()["undo"] == depth + 1, "a drag is one step of undo"
         newest = served.client.history().done[0]
         assert (newest["cycle"], newest["changes"][0]["before"]) == (cycle, before)
@@ -185,23 +113,22 @@ def test_a_drag_is_acknowledged_logged_and_undone_as_one(bench, desk, stalls):
             "text => document.querySelector('.edits').textContent.includes(text)", f"{LEV}: {before:g} → {value:g}"
         )
         folder = finish(served, desk)
-        writes = logged(folder, LEV)
+        writes = [value for _, value in written(folder, LEV)]
         assert writes[-3:] == pytest.approx([value, before, value])
         assert len(writes) > 5, "the values on the way are logged too"
 
     in_a_bout(stalls, served, trial)
 
 
-def test_what_is_typed_is_held_against_its_range_and_keys_go_in_steps(bench, desk):
-    _, served = bench
+def test_what_is_typed_is_held_against_its_range_and_keys_go_in_steps(served, desk):
     served.client.release_control()
-    take_control(desk)
-    desk.until("name => !document.querySelector(`input[aria-label='${name}']`).disabled", DEP)
-    before = served.client.get([DEP]).values[DEP]
+    desk.take_control()
+    desk.until(OPEN, DEP)
+    before = served.value(DEP)
     field = desk.page.get_by_label(f"{DEP}, typed")
     field.fill("99")
     field.press("Enter")
-    assert "above the largest valid value, 20" in "".join(desk.page.locator(".knob-refusal").all_inner_texts())
+    assert "above the largest valid value, 20" in refusals(desk)
     assert (field.get_attribute("aria-invalid"), field.input_value()) == ("true", "99"), "it stays, to be mended"
     field.press("Escape")
     assert (field.get_attribute("aria-invalid"), field.input_value()) == (None, f"{before:g}")
@@ -219,29 +146,23 @@ def test_what_is_typed_is_held_against_its_range_and_keys_go_in_steps(bench, des
     desk.until(SHOWN, [DEP, 0.35])
     slider.press("Shift+ArrowLeft")
     desk.until(SHOWN, [DEP, 0.34])
-    wait_for(lambda: served.client.get([DEP]).values[DEP] == 0.34, "the value of the keys", served)
-    with Client(f"ipc://{served.sockets}/command", name="other") as other:
-        other.take_control(force=True)
-        desk.until("name => document.querySelector(`input[aria-label='${name}, typed']`).disabled", DEP)
-        other.release_control()
+    wait_for(lambda: served.value(DEP) == 0.34, "the value of the keys", served)
+    with another(served):
+        desk.until(CLOSED, DEP)
 
 
-def test_another_persons_edit_shows_and_two_sets_are_kept(bench, desk, stalls):
-    _, served = bench
-
+def test_another_persons_edit_shows_and_two_sets_are_kept(served, desk, stalls):
     def trial():
         begin(served, desk)
         page = desk.page
         page.get_by_role("button", name="Keep A").click()
         desk.until("() => nuc.context.desk.kept.some((each) => each.name === 'A')")
-        kept = served.client.get([LEV]).values[LEV]
+        kept = served.value(LEV)
         theirs = -1.25 if kept != -1.25 else -1.5
-        with Client(f"ipc://{served.sockets}/command", name="other") as other:
-            other.take_control(force=True)
+        with another(served) as other:
             other.set({LEV: theirs})
             desk.until(SHOWN, [LEV, theirs])
-            other.release_control()
-        take_control(desk)
+        desk.take_control()
         page.get_by_role("button", name="Keep B").click()
         desk.until("() => /1 value unlike/.test(document.querySelector('.changes').textContent)")
         page.get_by_role("button", name="Recall A").click()
@@ -265,24 +186,22 @@ def test_another_persons_edit_shows_and_two_sets_are_kept(bench, desk, stalls):
     in_a_bout(stalls, served, trial)
 
 
-def test_what_is_tried_goes_back_by_itself_unless_it_is_kept(bench, desk, stalls):
-    _, served = bench
-
+def test_what_is_tried_goes_back_by_itself_unless_it_is_kept(served, desk, stalls):
     def trial():
         begin(served, desk)
         page = desk.page
-        before = served.client.get([DEP]).values[DEP]
+        before = served.value(DEP)
         tried = 1.75 if before != 1.75 else 1.5
         page.get_by_label("seconds to try for").fill("1.5")
         page.get_by_role("checkbox", name="try for").check()
         field = page.get_by_label(f"{DEP}, typed")
         field.fill(str(tried))
         field.press("Enter")
-        wait_for(lambda: served.client.get([DEP]).values[DEP] == tried, "what is tried", served)
+        wait_for(lambda: served.value(DEP) == tried, "what is tried", served)
         desk.until(CLOSED, DEP)
         desk.until("() => /back to .* in \\d/.test(document.querySelector('.page-joints').textContent)")
         desk.until(SHOWN, [DEP, before])
-        assert served.client.get([DEP]).values[DEP] == pytest.approx(before)
+        assert served.value(DEP) == pytest.approx(before)
         page.get_by_label("seconds to try for").fill("60")
         desk.until(f"name => !({CLOSED})(name)", DEP)
         field.fill(str(tried))
@@ -291,26 +210,24 @@ def test_what_is_tried_goes_back_by_itself_unless_it_is_kept(bench, desk, stalls
         page.locator(".knob-trial:visible").get_by_role("button", name="Keep").click()
         desk.until(TOLD, f"{DEP} stays")
         wait_for(lambda: not served.client.pending(), "the edit that is withdrawn", served)
-        assert served.client.get([DEP]).values[DEP] == tried
+        assert served.value(DEP) == tried
         page.get_by_role("checkbox", name="try for").uncheck()
 
     in_a_bout(stalls, served, trial)
 
 
-def test_a_drag_that_is_tried_is_asked_for_once_and_for_no_time_not_at_all(bench, desk, stalls):
-    _, served = bench
-
+def test_a_drag_that_is_tried_is_asked_for_once_and_for_no_time_not_at_all(served, desk, stalls):
     def trial():
         begin(served, desk)
         page = desk.page
-        before = served.client.get([LEV]).values[LEV]
+        before = served.value(LEV)
         seconds = page.get_by_label("seconds to try for")
         seconds.fill("")
         page.get_by_role("checkbox", name="try for").check()
         asked = asks(desk)
         drag(desk, LEV, [0.5, 0.6, 0.7])
         assert "say for how many seconds" in refusals(desk)
-        assert (asked("set"), served.client.get([LEV]).values[LEV]) == ([], before)
+        assert (asked("set"), served.value(LEV)) == ([], before)
         seconds.fill("1")
         drag(desk, LEV, [0.5 + 0.01 * k for k in range(20)])
         desk.until(CLOSED, LEV)
@@ -321,9 +238,7 @@ def test_a_drag_that_is_tried_is_asked_for_once_and_for_no_time_not_at_all(bench
     in_a_bout(stalls, served, trial)
 
 
-def test_a_drag_ends_where_control_is_lost_and_nothing_of_it_comes_later(bench, desk, stalls):
-    _, served = bench
-
+def test_a_drag_ends_where_control_is_lost_and_nothing_of_it_comes_later(served, desk, stalls):
     def trial():
         begin(served, desk)
         page = desk.page
@@ -334,35 +249,31 @@ def test_a_drag_ends_where_control_is_lost_and_nothing_of_it_comes_later(bench, 
         page.mouse.down()
         page.mouse.move(at[0] + 10, at[1])
         desk.until("() => nuc.asked.some(([method]) => method === 'set')")
-        with Client(f"ipc://{served.sockets}/command", name="other") as other:
-            other.take_control(force=True)
+        with another(served):
             desk.until(f"name => ({CLOSED})(name)", LEV)
             sent = len(asked("set"))
-            held = served.client.get([LEV]).values[LEV]
+            held = served.value(LEV)
             for k in range(10):
                 page.mouse.move(at[0] + 20 + k, at[1])
             page.mouse.up()
             desk.until(SHOWN, [LEV, held])
             assert len(asked("set")) == sent
-            other.release_control()
-        take_control(desk)
+        desk.take_control()
         page.wait_for_timeout(300)
         assert len(asked("set")) == sent
 
     in_a_bout(stalls, served, trial)
 
 
-def test_what_keys_were_about_to_try_is_not_tried_once_something_else_was_asked_for(bench, desk, stalls):
-    _, served = bench
-
+def test_what_keys_were_about_to_try_is_not_tried_once_something_else_was_asked_for(served, desk, stalls):
     def trial():
         begin(served, desk)
         page = desk.page
         served.client.take_control(force=True)
-        before = served.client.get([DEP]).values[DEP]
+        before = served.value(DEP)
         served.client.set({DEP: before + 0.5})
         served.client.release_control()
-        take_control(desk)
+        desk.take_control()
         desk.until(SHOWN, [DEP, before + 0.5])
         page.get_by_label("seconds to try for").fill("60")
         page.get_by_role("checkbox", name="try for").check()
@@ -398,8 +309,7 @@ REFUSED = "text => [...document.querySelectorAll('.knob-refusal')].some((each) =
 RESTS = "() => !document.querySelector('.knob.turned')"
 
 
-def test_behind_a_slow_daemon_a_slider_shows_what_is_in_force_or_says_what_was_not_sent(bench, desk, stalls):
-    _, served = bench
+def test_behind_a_slow_daemon_a_slider_shows_what_is_in_force_or_says_what_was_not_sent(served, desk, stalls):
     desk.page.evaluate(LAG)
 
     def trial():
@@ -409,7 +319,7 @@ def test_behind_a_slow_daemon_a_slider_shows_what_is_in_force_or_says_what_was_n
             drag(desk, LEV, shares)
         desk.until(RESTS)
         desk.page.wait_for_timeout(3500)
-        held = served.client.get([LEV]).values[LEV]
+        held = served.value(LEV)
         desk.until(SHOWN, [LEV, round(held, 6)])
         last = asked("set")[-1]["changes"][0][1]
         assert last == pytest.approx(held)
@@ -418,9 +328,7 @@ def test_behind_a_slow_daemon_a_slider_shows_what_is_in_force_or_says_what_was_n
     in_a_bout(stalls, served, trial)
 
 
-def test_somebody_elses_edit_is_told_to_who_types_and_what_is_typed_stays(bench, desk, stalls):
-    _, served = bench
-
+def test_somebody_elses_edit_is_told_to_who_types_and_what_is_typed_stays(served, desk, stalls):
     def trial():
         begin(served, desk)
         field = desk.page.get_by_label(f"{DEP}, typed")
@@ -435,14 +343,17 @@ def test_somebody_elses_edit_is_told_to_who_types_and_what_is_typed_stays(bench,
     in_a_bout(stalls, served, trial)
 
 
-def test_every_change_of_action_is_counted_and_explained_as_the_log_has_it(bench, ui, tab, stalls):
-    _, served = bench
+def test_every_change_of_action_is_counted_and_explained_as_the_log_has_it(served, ui, tab, stalls):
     watched = tab(ui, viewport={"width": 1280, "height": 800})
-    watched.until(LIVE)
+    watched.await_live()
     watched.go("joints")
     watched.until(KNOWN, LEV)
 
     def trial():
+        # What switches in a bout that is under way would be counted too.
+        if served.words()["mode"] == "RUNNING":
+            served.client.stop()
+        watched.until("() => nuc.live.now('bout') === 0")
         watched.page.get_by_role("button", name="Count anew").click()
         served.run_bout(5.0)
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.realtime.ui_browser import AXE, browsing, needs_browser, server
+from tests.realtime.ui_browser import needs_axe, needs_browser, server
 
 pytestmark = needs_browser
 
@@ -18,12 +18,6 @@ NOTED = """() => {
   new MutationObserver(() => told.push(status.textContent)).observe(status, every);
 }"""
 SAYS = "what => new RegExp(what).test(document.querySelector('.run-experiment [role=status]').textContent)"
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with browsing(tmp_path_factory.mktemp("browser")) as make:
-        yield make
 
 
 @pytest.fixture
@@ -90,14 +84,12 @@ def test_one_that_is_cancelled_leaves_no_verdict(watched, data):
     watched.until(SAYS, "a whole number")
 
 
-@pytest.mark.skipif(AXE is None, reason="NO AXE: accessibility was not checked (npm: axe-core)")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_who_can_not_see_it_can_use_it(watched, scheme):
     watched.page.emulate_media(color_scheme=scheme)
-    watched.page.evaluate(AXE.read_text())
     for where in ("experiments", "experiments/A"):
         watched.go(where)
         watched.until("() => document.querySelector('.experiment-place figure img, .experiments a')")
         watched.page.wait_for_timeout(500)
-        found = watched.page.evaluate("axe.run()")["violations"]
-        assert [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in found] == []
+        assert watched.violations() == [], where

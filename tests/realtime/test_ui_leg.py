@@ -6,40 +6,18 @@ from base64 import b64decode
 
 import pytest
 
-from tests.realtime.ui_browser import browsing, needs_browser, server
+from tests.realtime.ui_browser import needs_browser
 
 pytestmark = needs_browser
 pytest.importorskip("mujoco", reason="no emulated leg")
 
-LIVE = "() => nuc.live.liveness(performance.now()).live && nuc.live.ring.end > 20 && nuc.live.model"
 WHERE = "document.querySelector('.virtual .readout').textContent"
 
 
-@pytest.fixture(scope="module")
-def bench(serve_all):
-    leg, served = serve_all()
-    served.await_ready()
-    return leg, served
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with browsing(tmp_path_factory.mktemp("browser")) as make:
-        yield make
-
-
-@pytest.fixture
-def ui(bench, tmp_path):
-    _, served = bench
-    with server(tmp_path, "--address", f"ipc://{served.sockets}/command", "--data", str(served.data)) as started:
-        yield started
-
-
-def test_a_bout_on_the_virtual_clock_stands_steps_and_goes_slowly_and_the_daemon_knows_nothing_of_it(bench, ui, tab):
-    _, served = bench
+def test_a_bout_on_the_virtual_clock_stands_steps_and_goes_slowly_and_the_daemon_knows_nothing_of_it(served, ui, tab):
     watched = tab(ui)
     page = watched.page
-    watched.until(LIVE)
+    watched.await_live()
     watched.go("leg")
     page.get_by_role("link", name="Virtual clock").click()
     watched.until("() => document.querySelector('.virtual')?.checkVisibility()")
@@ -88,13 +66,12 @@ FILM = """async () => {
 }"""
 
 
-def test_a_film_of_a_bout_goes_with_it_by_its_offset_which_is_kept(ui, bench, tab, tmp_path):
-    _, served = bench
+def test_a_film_of_a_bout_goes_with_it_by_its_offset_which_is_kept(ui, served, tab, tmp_path):
     served.run_bout(3.0)
     served.finish_bout()
     watched = tab(ui)
     page = watched.page
-    watched.until(LIVE)
+    watched.await_live()
     film = tmp_path / "film.webm"
     film.write_bytes(b64decode(page.evaluate(FILM)))
     watched.go("bouts")
@@ -131,7 +108,7 @@ def test_a_film_of_a_bout_goes_with_it_by_its_offset_which_is_kept(ui, bench, ta
 def test_a_camera_is_on_only_while_it_is_looked_at(ui, tab):
     watched = tab(ui, permissions=["camera", "microphone"])
     page = watched.page
-    watched.until(LIVE)
+    watched.await_live()
     watched.go("leg")
     seen = (
         "() => { const video = document.querySelector('.camera video'); return video.videoWidth > 0 && !video.paused; }"

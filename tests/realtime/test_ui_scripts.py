@@ -9,7 +9,7 @@ import pytest
 
 from nuc_engine.recording.files import SCRIPT_LOG
 from tests.realtime.daemon import wait_for
-from tests.realtime.ui_browser import AXE, browsing, needs_browser, server
+from tests.realtime.ui_browser import needs_axe, needs_browser, set_free
 
 pytestmark = needs_browser
 
@@ -52,38 +52,34 @@ COURSE = """() => document.querySelectorAll('.changes tbody tr').length === 3
 WAITS = "() => /CTr_lev_TC1_load/.test(document.querySelector('.waiting').textContent)"
 
 
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with browsing(tmp_path_factory.mktemp("browser")) as make:
-        yield make
+def in_control(served, ui, tab):
+    """Return a tab at the scripts that has control."""
+    set_free(served)
+    watched = tab(ui)
+    watched.await_live()
+    watched.take_control()
+    watched.go("scripts")
+    watched.until("() => document.querySelectorAll('.doc-list a').length > 20")
+    return watched
 
 
-@pytest.fixture
-def ui(bench, tmp_path):
-    _, served = bench
-    with server(tmp_path, "--address", f"ipc://{served.sockets}/command", "--data", str(served.data)) as started:
-        yield started
+def begun(watched, words):
+    """Begin a script with these words; return the element that holds its text."""
+    watched.page.get_by_role("button", name="New script").click()
+    text = watched.page.get_by_label("text of the document")
+    text.fill(words)
+    return text
 
 
 def part(watched, name):
     watched.page.get_by_role("tab", name=name).click()
 
 
-def test_a_script_is_written_mended_tried_and_sent_and_its_changes_are_in_the_data(bench, ui, tab):
+def test_a_script_is_written_mended_tried_and_sent_and_its_changes_are_in_the_data(served, ui, tab):
     pytest.importorskip("mujoco")
-    _, served = bench
-    served.client.release_control()
-    watched = tab(ui)
+    watched = in_control(served, ui, tab)
     page = watched.page
-    watched.until("() => nuc.live.liveness(performance.now()).live && nuc.live.ring.end > 20 && nuc.live.model")
-    page.get_by_role("button", name="Take control").click()
-    watched.until("() => nuc.live.inControl")
-    watched.go("scripts")
-    watched.until("() => document.querySelectorAll('.doc-list a').length > 20")
-    page.get_by_role("button", name="New script").click()
-
-    text = page.get_by_label("text of the document")
-    text.fill(WRONG)
+    text = begun(watched, WRONG)
     watched.until("() => document.querySelector('.problem-list .error')")
     assert "line 4" in watched.text(".problem-list")
     assert watched.text(".editor-numbers .error").endswith("4")
@@ -146,10 +142,10 @@ def test_a_script_is_written_mended_tried_and_sent_and_its_changes_are_in_the_da
     assert watched.elsewhere() == []
 
 
-def test_a_document_of_a_megabyte_can_be_edited(bench, ui, tab):
+def test_a_document_of_a_megabyte_can_be_edited(ui, tab):
     watched = tab(ui)
     page = watched.page
-    watched.until("() => nuc.live.liveness(performance.now()).live && nuc.live.model")
+    watched.await_live()
     watched.go("scripts/script/experiment_ga")
     watched.until("() => document.querySelector('.editor-text')?.value")
     line = '  <hdsoMod idNum="101" NumElts="1" time="0">0.1</hdsoMod>\n'
@@ -177,27 +173,10 @@ SENDS = """() => {
 }"""
 
 
-def in_control(bench, ui, tab, **options):
-    _, served = bench
-    if served.words()["latched"]:
-        served.insist(served.client.arm)
-    served.client.take_control(force=True)
-    served.client.release_control()
-    watched = tab(ui, **options)
-    watched.until("() => nuc.live.liveness(performance.now()).live && nuc.live.ring.end > 20 && nuc.live.model")
-    watched.page.get_by_role("button", name="Take control").click()
-    watched.until("() => nuc.live.inControl")
-    watched.go("scripts")
-    watched.until("() => document.querySelectorAll('.doc-list a').length > 20")
-    return watched
-
-
-def test_what_is_sent_is_what_is_shown_and_once(bench, ui, tab):
-    watched = in_control(bench, ui, tab)
+def test_what_is_sent_is_what_is_shown_and_once(served, ui, tab):
+    watched = in_control(served, ui, tab)
     page = watched.page
-    page.get_by_role("button", name="New script").click()
-    text = page.get_by_label("text of the document")
-    text.fill(RIGHT)
+    text = begun(watched, RIGHT)
     part(watched, "Send")
     watched.until("() => !document.querySelector('.part:not([hidden]) .primary').disabled")
     page.evaluate(SENDS)
@@ -239,13 +218,11 @@ def test_what_is_sent_is_what_is_shown_and_once(bench, ui, tab):
     page.close()
 
 
-def test_no_text_is_lost_by_another_one_nor_by_a_reload(bench, ui, tab):
-    watched = in_control(bench, ui, tab)
+def test_no_text_is_lost_by_another_one_nor_by_a_reload(served, ui, tab):
+    watched = in_control(served, ui, tab)
     page = watched.page
-    text = page.get_by_label("text of the document")
     for words in ("<!-- first -->", "<!-- second -->"):
-        page.get_by_role("button", name="New script").click()
-        text.fill(words)
+        text = begun(watched, words)
     assert page.get_by_label("name", exact=True).input_value() == "new_script_2"
     upload = page.get_by_label("upload files")
     upload.set_input_files([{"name": "new_script.xml", "mimeType": "", "buffer": b"<!-- third -->"}])
@@ -279,9 +256,8 @@ def stored():
     Path(__file__).parents[2].joinpath("scripts", f"{name}.xml").unlink(missing_ok=True)
 
 
-def test_what_somebody_else_has_saved_meanwhile_is_not_written_over(bench, ui, tab, stored):
-    _, served = bench
-    watched = in_control(bench, ui, tab)
+def test_what_somebody_else_has_saved_meanwhile_is_not_written_over(served, ui, tab, stored):
+    watched = in_control(served, ui, tab)
     page = watched.page
     page.get_by_role("button", name="New script").click()
     page.get_by_label("name", exact=True).fill(stored)
@@ -294,8 +270,7 @@ def test_what_somebody_else_has_saved_meanwhile_is_not_written_over(bench, ui, t
     other = RIGHT.replace("66", "67")
     served.insist(lambda: served.client.store_script(stored, other, overwrite=True))
     served.client.release_control()
-    page.get_by_role("button", name="Take control").click()
-    watched.until("() => nuc.live.inControl")
+    watched.take_control()
     page.get_by_label("text of the document").fill(RIGHT.replace("66", "68"))
     # While nothing live comes, as on a busy machine, it is refused.
     for _ in range(10):
@@ -311,13 +286,11 @@ def test_what_somebody_else_has_saved_meanwhile_is_not_written_over(bench, ui, t
     page.close()
 
 
-def test_a_dry_run_that_is_no_longer_true_says_so_and_outlasts_a_silent_server(bench, ui, tab):
+def test_a_dry_run_that_is_no_longer_true_says_so_and_outlasts_a_silent_server(served, ui, tab):
     pytest.importorskip("mujoco")
-    watched = in_control(bench, ui, tab)
+    watched = in_control(served, ui, tab)
     page = watched.page
-    page.get_by_role("button", name="New script").click()
-    text = page.get_by_label("text of the document")
-    text.fill(RIGHT)
+    text = begun(watched, RIGHT)
     part(watched, "Dry run")
     page.get_by_label("duration, s").fill("1.2")
     page.route("**/api/jobs/*", lambda route: route.abort())
@@ -336,12 +309,10 @@ def test_a_dry_run_that_is_no_longer_true_says_so_and_outlasts_a_silent_server(b
     page.close()
 
 
-def test_the_keyboard_is_never_caught_and_what_is_wrong_is_said(bench, ui, tab):
-    watched = in_control(bench, ui, tab)
+def test_the_keyboard_is_never_caught_and_what_is_wrong_is_said(served, ui, tab):
+    watched = in_control(served, ui, tab)
     page = watched.page
-    page.get_by_role("button", name="New script").click()
-    text = page.get_by_label("text of the document")
-    text.fill(WRONG)
+    text = begun(watched, WRONG)
     part(watched, "Timeline")
     said = ".editor > [role=status]"
     watched.until("at => /1 error.*line 4/.test(document.querySelector(at).textContent)", said)
@@ -373,8 +344,8 @@ def test_the_keyboard_is_never_caught_and_what_is_wrong_is_said(bench, ui, tab):
     page.close()
 
 
-def test_five_thousand_changes_are_all_there_and_hostile_names_are_text(bench, ui, tab):
-    watched = in_control(bench, ui, tab)
+def test_five_thousand_changes_are_all_there_and_hostile_names_are_text(served, ui, tab):
+    watched = in_control(served, ui, tab)
     page = watched.page
     page.get_by_role("button", name="New script").click()
     hostile = "&lt;img src=x onerror=alert(1)&gt; &lt;svg onload=alert(2)&gt;"
@@ -397,18 +368,16 @@ def test_five_thousand_changes_are_all_there_and_hostile_names_are_text(bench, u
     page.close()
 
 
-@pytest.mark.skipif(AXE is None, reason="NO AXE: the page was not checked for who can not see it")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_can_be_used_by_all(bench, ui, tab, scheme):
+def test_the_page_can_be_used_by_all(ui, tab, scheme):
     watched = tab(ui, color_scheme=scheme)
     page = watched.page
-    watched.until("() => nuc.live.liveness(performance.now()).live && nuc.live.model")
+    watched.await_live()
     watched.go("scripts/script/experiment_ga")
     watched.until("() => document.querySelector('.editor-text')?.value")
-    page.evaluate(AXE.read_text(encoding="utf-8"))
     for name, there in (("Timeline", ".timeline .lane"), ("Difference", ".differences p"), ("Send", ".waiting p")):
         part(watched, name)
         watched.until("there => document.querySelector(there)", there)
-        found = page.evaluate("axe.run().then(({violations}) => violations)")
-        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == [], name
+        assert watched.violations() == [], name
     page.close()

@@ -1,17 +1,22 @@
 from __future__ import annotations
 
+import time  # noqa: TID251  jobs are processes
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from nuc_engine.ui.access import PageAccess
+from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.server import Workbench
 
 PORT = 8123
 ORIGIN = f"http://127.0.0.1:{PORT}"
 Start = Callable[..., "Page"]
+PATIENCE_S = 120.0
 
 
 class Page:
@@ -32,6 +37,14 @@ class Page:
     def socket(self, path: str, origin: str = ORIGIN):
         """Return a WebSocket, to be entered."""
         return self.web.websocket_connect(f"ws://127.0.0.1:{PORT}{path}", headers={"origin": origin})
+
+    def ended(self, number: str) -> dict[str, Any]:
+        """Return a job once it has ended."""
+        until = time.monotonic() + PATIENCE_S
+        while (job := self.web.get(f"/api/jobs/{number}").json())["state"] in ("waiting", "running"):
+            assert time.monotonic() < until, job
+            time.sleep(0.05)
+        return job
 
 
 @pytest.fixture
@@ -65,6 +78,31 @@ def start(access: PageAccess) -> Iterator[Start]:
 def page(start: Start) -> Page:
     """A page without a daemon."""
     return start()
+
+
+@pytest.fixture
+def bouts(tmp_path: Path) -> BoutPages:
+    """Pages of the bouts in `data`; what jobs leave is in `spare`."""
+    (tmp_path / "spare").mkdir()
+    return BoutPages(tmp_path / "data", tmp_path / "spare")
+
+
+@pytest.fixture
+def beside(start: Start, bouts: BoutPages) -> Iterator[Start]:
+    """Make a page of bouts and of other pages beside them, its session begun; all of them are closed with the test."""
+    ends: list[Callable[[], object]] = []
+
+    def make(*others: Any) -> Page:
+        pages = (*others, bouts)
+        page = start(more=[route for each in pages for route in each.routes()])
+        page.begin()
+        assert page.web.portal is not None
+        ends.extend(partial(page.web.portal.call, each.close) for each in pages if hasattr(each, "close"))
+        return page
+
+    yield make
+    for end in ends:
+        end()
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import time  # noqa: TID251  jobs are processes
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -20,26 +18,16 @@ from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.jobs import JobQueue
 from tests.ui.conftest import Page, Start
 
-PATIENCE_S = 60.0
-
 
 @pytest.fixture
-def page(start: Start, tmp_path: Path) -> Iterator[Page]:
-    bouts = BoutPages(tmp_path / "data", tmp_path)
-    page = start(more=[*bouts.routes(), *BenchTools(bouts.jobs).routes()])
-    page.begin()
-    yield page
-    page.web.portal.call(bouts.close)  # pyright: ignore[reportOptionalMemberAccess]
+def page(beside: Start, bouts: BoutPages) -> Page:
+    return beside(BenchTools(bouts.jobs))
 
 
 def ended(page: Page, what: str, **asked: object) -> dict:
     answer = page.web.post(f"/api/bench/{what}", json=asked)
     assert answer.status_code == 202, answer.text
-    until = time.monotonic() + PATIENCE_S
-    while (job := page.web.get(f"/api/jobs/{answer.json()['id']}").json())["state"] in ("waiting", "running"):
-        assert time.monotonic() < until, job
-        time.sleep(0.05)
-    return job
+    return page.ended(answer.json()["id"])
 
 
 def test_faults_and_counts_are_told_as_the_engine_has_them(page: Page) -> None:

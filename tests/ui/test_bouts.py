@@ -19,11 +19,10 @@ import pytest
 from nuc_engine import BoutSpec, run_bout
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.ui import reading
-from nuc_engine.ui.bouts import BoutPages, BoutReaders, named, place_in, place_of
+from nuc_engine.ui.bouts import BoutReaders, named, place_in, place_of
 from nuc_engine.ui.jobs import MOST_WAITING, Job, JobQueue
 from tests.ui.conftest import Page, Start
 
-PATIENCE_S = 60.0
 ODD = (
     "plain",
     "with space",
@@ -62,13 +61,8 @@ def data(one: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def page(start: Start, data: Path, tmp_path: Path):
-    (tmp_path / "spare").mkdir()
-    bouts = BoutPages(data, tmp_path / "spare")
-    page = start(more=bouts.routes())
-    page.begin()
-    yield page
-    page.web.portal.call(bouts.close)  # pyright: ignore[reportOptionalMemberAccess]
+def page(beside: Start, data: Path) -> Page:
+    return beside()
 
 
 def listed(page: Page, query: str = "") -> dict[str, dict]:
@@ -177,21 +171,13 @@ def test_what_was_seen_is_in_the_list_from_then_on(page: Page) -> None:
     assert listed(page)["plain"]["outcomes"] == seen != []
 
 
-def ended(page: Page, number: str) -> dict:
-    until = time.monotonic() + PATIENCE_S
-    while (job := page.web.get(f"/api/jobs/{number}").json())["state"] in ("waiting", "running"):
-        assert time.monotonic() < until, job
-        time.sleep(0.05)
-    return job
-
-
 def test_a_replay_says_its_verdict(page: Page, data: Path) -> None:
     good = page.web.post("/api/bouts/with%20space/replay")
     assert good.status_code == 202
-    assert ended(page, good.json()["id"])["verdict"].startswith("identical")
+    assert page.ended(good.json()["id"])["verdict"].startswith("identical")
     with (data / "plain" / "SensData.txt").open("a") as file:
         file.write("1 2 3\n")
-    bad = ended(page, page.web.post("/api/bouts/plain/replay").json()["id"])
+    bad = page.ended(page.web.post("/api/bouts/plain/replay").json()["id"])
     assert bad["state"] == "done"
     assert "SensData.txt" in bad["verdict"]
 
@@ -227,9 +213,9 @@ def test_whatever_goes_wrong_in_a_job_is_told_and_the_next_has_its_turn(
 
     monkeypatch.setattr(Job, "_outcome", breaks)
     first, second = (page.web.post("/api/bouts/plain/replay").json() for _ in range(2))
-    assert ended(page, first["id"])["text"] == "RuntimeError: nobody thought of this"
-    assert ended(page, first["id"])["state"] == "failed"
-    assert ended(page, second["id"])["state"] != "waiting"
+    assert page.ended(first["id"])["text"] == "RuntimeError: nobody thought of this"
+    assert page.ended(first["id"])["state"] == "failed"
+    assert page.ended(second["id"])["state"] != "waiting"
 
 
 def test_what_a_job_says_can_be_told_whatever_it_is(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +225,7 @@ def test_what_a_job_says_can_be_told_whatever_it_is(page: Page, monkeypatch: pyt
 
     monkeypatch.setattr(Job, "_outcome", says)
     job = page.web.post("/api/bouts/plain/replay").json()
-    told = ended(page, job["id"])
+    told = page.ended(job["id"])
     assert told["verdict"].startswith("differs")
     assert told["text"].isprintable()
 
@@ -337,7 +323,7 @@ def test_what_a_job_does_can_be_done_in_a_shell_but_for_what_is_here_alone(page:
 
 
 def test_a_movie_of_no_time_fails_and_says_why(page: Page) -> None:
-    job = ended(page, page.web.post("/api/bouts/plain/movie", json={"begin_s": 5, "end_s": 2}).json()["id"])
+    job = page.ended(page.web.post("/api/bouts/plain/movie", json={"begin_s": 5, "end_s": 2}).json()["id"])
     assert job["state"] == "failed"
     assert "no span" in job["text"]
 

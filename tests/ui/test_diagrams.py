@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,14 +33,9 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def page(start: Start, one: Path, tmp_path: Path) -> Iterator[Page]:
-    (tmp_path / "spare").mkdir()
+def page(beside: Start, bouts: BoutPages, one: Path, tmp_path: Path) -> Page:
     shutil.copytree(one, tmp_path / "data" / ODD)
-    bouts = BoutPages(tmp_path / "data", tmp_path / "spare")
-    page = start(more=[*bouts.routes(), *DiagramPages(bouts.readers).routes()])
-    page.begin()
-    yield page
-    page.web.portal.call(bouts.close)  # pyright: ignore[reportOptionalMemberAccess]
+    return beside(DiagramPages(bouts.readers))
 
 
 def asked(**more: Any) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import time  # noqa: TID251  jobs are processes
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,7 @@ from nuc_engine.machine.locations import find_verdicts
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.experiments import ExperimentPages
 from nuc_engine.ui.jobs import HELD, JobQueue
-from tests.ui.conftest import Page, Start
-
-PATIENCE_S = 120.0
+from tests.ui.conftest import PATIENCE_S, Page, Start
 
 
 class Drives:
@@ -34,14 +31,8 @@ def drives() -> Drives:
 
 
 @pytest.fixture
-def page(start: Start, tmp_path: Path, drives: Drives) -> Iterator[Page]:
-    (tmp_path / "spare").mkdir()
-    bouts = BoutPages(tmp_path / "data", tmp_path / "spare")
-    pages = ExperimentPages(bouts.readers, bouts.jobs, tmp_path / "data", lambda: drives.now)
-    page = start(more=[*bouts.routes(), *pages.routes()])
-    page.begin()
-    yield page
-    page.web.portal.call(bouts.close)  # pyright: ignore[reportOptionalMemberAccess]
+def page(beside: Start, bouts: BoutPages, tmp_path: Path, drives: Drives) -> Page:
+    return beside(ExperimentPages(bouts.readers, bouts.jobs, tmp_path / "data", lambda: drives.now))
 
 
 def published(name: str) -> dict[str, Any]:
@@ -89,12 +80,7 @@ def test_what_is_not_there_can_not_be_had(page: Page, path: str) -> None:
 
 def test_one_is_run_in_the_background_and_told_as_the_command_tells_it(page: Page, tmp_path: Path) -> None:
     job = page.web.post("/api/experiments/A", json={"repeat": 2, "seed": 7}).json()
-    said = set[str]()
-    until = time.monotonic() + PATIENCE_S
-    while (job := page.web.get(f"/api/jobs/{job['id']}").json())["state"] in ("waiting", "running"):
-        said.add(job["text"])
-        assert time.monotonic() < until, job
-    assert job["state"] == "done"
+    assert page.ended(job["id"])["state"] == "done"
     own = json.loads((tmp_path / "data/experiments/A/verdict.json").read_text())
     (listed,) = [each for each in page.web.get("/api/experiments").json()["experiments"] if each["name"] == "A"]
     seen, row = listed["own"]["rows"]["A"], own["rows"][0]

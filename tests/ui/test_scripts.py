@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time  # noqa: TID251  jobs are processes
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +20,8 @@ from nuc_engine.ui.scripts import ScriptPages
 from nuc_engine.ui.tab import TabClient
 from sccils_schemas.model import load_model
 from tests.client.fake_daemon import FakeDaemon, Leg, serving
-from tests.ui.conftest import Page, Start
+from tests.ui.conftest import PATIENCE_S, Page, Start
 
-PATIENCE_S = 60.0
 CONFIGS = Path(__file__).parents[2] / "configs"
 ODD_NAMES = ("..", "../x", "/etc", "a/b", "", ".", "x\0", "-x", "{folder}", "a" * 65, "<b>", "é", "a\nb")
 SCRIPT = """<hdsoscript>
@@ -50,13 +47,8 @@ def held(name: str = "lin_roach") -> dict[str, Any]:
 
 
 @pytest.fixture
-def page(start: Start, tmp_path: Path) -> Iterator[Page]:
-    (tmp_path / "spare").mkdir()
-    bouts = BoutPages(tmp_path / "data", tmp_path / "spare")
-    page = start(more=[*bouts.routes(), *ScriptPages(bouts.readers, bouts.jobs).routes()])
-    page.begin()
-    yield page
-    page.web.portal.call(bouts.close)  # pyright: ignore[reportOptionalMemberAccess]
+def page(beside: Start, bouts: BoutPages) -> Page:
+    return beside(ScriptPages(bouts.readers, bouts.jobs))
 
 
 def asked(page: Page, path: str, **body: Any) -> Any:
@@ -193,15 +185,6 @@ def test_values_that_are_none_of_the_model_are_told(page: Page) -> None:
 # --- dry runs ---
 
 
-def ended(page: Page, job: dict[str, Any]) -> dict[str, Any]:
-    until = time.monotonic() + PATIENCE_S
-    while job["state"] in ("waiting", "running"):
-        assert time.monotonic() < until, job
-        time.sleep(0.05)
-        job = page.web.get(f"/api/jobs/{job['id']}").json()
-    return job
-
-
 def test_a_dry_run_begins_from_values_and_pose_in_force_and_is_shown_as_a_bout(page: Page, tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     pytest.importorskip("matplotlib")
@@ -210,7 +193,7 @@ def test_a_dry_run_begins_from_values_and_pose_in_force_and_is_shown_as_a_bout(p
     given = {"documents": documents(), "values": values, "angles": {**angles, "no_joint": 3.0}, "seed": 4}
     job = asked(page, "dryruns", name="lin_roach", script=SCRIPT, duration_s=0.6, **given)
     assert job["kind"] == "dry run"
-    job = ended(page, job)
+    job = page.ended(job["id"])
     assert (job["state"], job["result"]) == ("done", f"job:{job['id']}"), job
     told = page.web.get(f"/api/bouts/{job['result']}").json()
     assert told["dry_run"] is True
@@ -245,10 +228,10 @@ def test_a_dry_run_that_can_not_be_says_why(page: Page) -> None:
     without = {file: text for file, text in files.items() if file != "plant.toml"}
     assert "plant.toml" in asked(page, "dryruns", **{**run, "documents": without, "duration_s": 1})[1]
     assert asked(page, "dryruns", **{**run, "documents": {**files, "plant.toml": "["}, "duration_s": 1})[0] == 422
-    job = ended(page, asked(page, "dryruns", **{**run, "script": "<hdsoscript><", "duration_s": 1}))
+    job = page.ended(asked(page, "dryruns", **{**run, "script": "<hdsoscript><", "duration_s": 1})["id"])
     assert (job["state"], job["result"]) == ("failed", None)
     assert job["text"]
-    job = ended(page, asked(page, "dryruns", **{**run, "angles": {"Femur-Tibia": 1e9}, "duration_s": 1}))
+    job = page.ended(asked(page, "dryruns", **{**run, "angles": {"Femur-Tibia": 1e9}, "duration_s": 1})["id"])
     assert "start_deg" in job["text"]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import struct
 import time  # noqa: TID251  jobs are processes
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,10 +13,9 @@ from nuc_engine.ui import virtual
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.jobs import HELD, MOST_APART
 from nuc_engine.ui.virtual import VirtualPages
-from tests.ui.conftest import Page, Start
+from tests.ui.conftest import PATIENCE_S, Page, Start
 from tests.ui.test_scripts import ODD_NAMES, documents, held
 
-PATIENCE_S = 60.0
 HEAD = struct.Struct("<IId")
 
 
@@ -28,15 +26,8 @@ def drives() -> list[bool]:
 
 
 @pytest.fixture
-def page(start: Start, tmp_path: Path, drives: list[bool]) -> Iterator[Page]:
-    (tmp_path / "spare").mkdir()
-    bouts = BoutPages(tmp_path / "data", tmp_path / "spare")
-    pages = VirtualPages(bouts.readers, bouts.jobs, lambda: drives[0])
-    page = start(more=[*bouts.routes(), *pages.routes()])
-    page.begin()
-    yield page
-    for close in (pages.close, bouts.close):
-        page.web.portal.call(close)  # pyright: ignore[reportOptionalMemberAccess]
+def page(beside: Start, bouts: BoutPages, drives: list[bool]) -> Page:
+    return beside(VirtualPages(bouts.readers, bouts.jobs, lambda: drives[0]))
 
 
 def body(**more: Any) -> dict[str, Any]:
