@@ -138,7 +138,7 @@ def _old_entry(folder: Path) -> BoutEntry:
         folder,
         "neuromod",
         configuration=_name_in(joints),
-        script=_name_in(folder / SCRIPT_FILE) or (SCRIPT_FILE if (folder / SCRIPT_FILE).is_file() else ""),
+        script=(_name_in(folder / SCRIPT_FILE) or SCRIPT_FILE) if (folder / SCRIPT_FILE).is_file() else "",
         duration_s=None if times is None else (times[1] - times[0]) / 1e9,
         problem="" if times is not None else f"{MOTOR_LOG}: no whole record",
     )

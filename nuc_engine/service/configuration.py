@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -60,8 +59,9 @@ def read_configuration(
             raise Refused("refused", f"{folder / PLANT_SPEC_FILE}: {error}") from error
     for path in (*folder.glob("*.json"), *folder.glob(EXTENSIONS_FILE)):
         # Of the former it is the torque tables that are taken, once it is known which they are.
-        with suppress(OSError):
-            files[path.name] = path.read_bytes()
+        data = read_file(path, Problems())
+        if data is not None and len(data) <= MAX_BYTES:
+            files[path.name] = data
     return make_configuration(name, files, families, gravity, strict=False)
 
 

@@ -127,7 +127,7 @@ class EditBook:
         self._open: dict[int, dict[tuple[str, int], EditPart]] = {}
         self._done: deque[MadeEdit] = deque(maxlen=UNDO_DEPTH)
         self._undone: deque[MadeEdit] = deque(maxlen=UNDO_DEPTH)
-        self._going: dict[int, tuple[deque[MadeEdit], deque[MadeEdit]]] = {}
+        self._going: dict[int, tuple[MadeEdit, deque[MadeEdit], deque[MadeEdit]]] = {}
         self._merging = (0, 0)
         self.made = 0
         self._start_ns: int | None = None
@@ -186,7 +186,8 @@ class EditBook:
 
     def sent_back(self, request: int, *, undo: bool) -> None:
         """Say that a request carries the last edit back, or (redo) forth: it then goes from one pile to the other."""
-        self._going[request] = (self._done, self._undone) if undo else (self._undone, self._done)
+        source, target = (self._done, self._undone) if undo else (self._undone, self._done)
+        self._going[request] = source[-1], source, target
 
     def merge(self, request: int, earlier: int) -> None:
         """Say that a request goes on with an edit, so that both are undone as one: if that is the last, by the same.
@@ -235,19 +236,21 @@ class EditBook:
 
     def _finish(self, request: int, author: str, time_ns: int, cycle: int) -> None:
         parts = self._open.pop(request, None)
-        source, target = self._going.pop(request, (None, self._done))
+        sent_back, source, target = self._going.pop(request, (None, None, self._done))
         earlier = self._merging[1] if self._merging[0] == request else 0
         if not parts:
             return
         self.made += 1
         made = MadeEdit(request, author, time_ns, cycle, tuple(parts.values()))
-        if source is None:
+        if sent_back is None or source is None:
             self._undone.clear()
             last = target[-1] if target else None
             if last is not None and last.request == earlier and last.author == author:
                 made = made.after(target.pop())
-        elif source:
-            source.pop()
+        elif sent_back in source:
+            source.remove(sent_back)
+        elif all(part.before == part.after for part in made.parts):
+            return  # asked for twice before it was done
         target.append(made)
 
     def _begin(self, start_ns: int) -> None:

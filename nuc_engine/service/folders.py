@@ -15,6 +15,8 @@ from nuc_engine.analysis.listing import is_bout
 from nuc_engine.machine.locations import NotFound, find_configuration, find_script, list_configurations
 from nuc_engine.messages.errors import Refused
 from sccils_schemas.names import did_you_mean, shorten
+from sccils_schemas.problems import Problems
+from sccils_schemas.xmlread import read_file
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 POSES = "poses.json"
@@ -46,8 +48,11 @@ class Folders:
             folder = find_configuration(name)
         except NotFound as error:
             raise Refused("not_found", str(error)) from error
-        if folder.is_symlink() or any(path.is_symlink() for path in folder.iterdir()):
+        inside = list(folder.iterdir())
+        if folder.is_symlink() or any(path.is_symlink() for path in inside):
             raise Refused("refused", f"configuration {name!r} is, or holds, a symbolic link", "copy what it leads to")
+        if odd := [path.name for path in inside if not (path.is_file() or path.is_dir())]:
+            raise Refused("refused", f"configuration {name!r} holds what is no file: {shorten(odd[0])}", "remove it")
         return folder
 
     def find_script(self, name: str) -> Path:
@@ -112,13 +117,14 @@ class Folders:
 
     def read_poses(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return the saved poses: configuration -> name -> joint -> degrees. Raises Refused for a bad file."""
-        path = self.data / POSES
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        path, problems = self.data / POSES, Problems()
+        if not os.path.lexists(path):
             return {}
-        except (OSError, ValueError) as error:
-            raise Refused("failed", f"{path} cannot be read: {error}", "repair it or move it away") from error
+        try:
+            found = json.loads(read_file(path, problems) or b"")
+        except (ValueError, RecursionError) as error:
+            why = "; ".join(map(str, problems.errors)) or f"{path} cannot be read: {error}"
+            raise Refused("failed", why, "repair it or move it away") from error
         if not _is_poses(found):
             raise Refused("failed", f"{path} does not hold poses", "repair it or move it away")
         return found
@@ -152,7 +158,10 @@ def replace_file(path: Path, data: bytes) -> None:
     draft = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(data)
+        # One that lies there may lead elsewhere.
+        draft.unlink(missing_ok=True)
+        with draft.open("xb") as file:
+            file.write(data)
         os.replace(draft, path)
     except OSError as error:
         raise _unwritable(path, error) from error

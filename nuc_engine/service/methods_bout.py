@@ -133,10 +133,10 @@ def _about(hub: Hub, client: ConnectedClient) -> Connected:
 
 
 async def configurations(
-    hub: Hub, _client: ConnectedClient, _asked: requests.ConfigurationsRequest
+    hub: Hub, client: ConnectedClient, _asked: requests.ConfigurationsRequest
 ) -> list[ConfigurationAnswer]:
     """Say which configurations can be chosen."""
-    return await hub.workshop.do(lambda: _list_configurations(hub.folders))
+    return await hub.workshop.do_for(client.key, lambda: _list_configurations(hub.folders))
 
 
 def _list_configurations(folders: Folders) -> list[ConfigurationAnswer]:

@@ -86,9 +86,9 @@ async def pose_save(hub: Hub, _client: ConnectedClient, asked: requests.PoseSave
     return PoseAnswer(name, angles, str(path))
 
 
-async def poses(hub: Hub, _client: ConnectedClient, _asked: requests.PosesRequest) -> Mapping[str, Mapping[str, float]]:
+async def poses(hub: Hub, client: ConnectedClient, _asked: requests.PosesRequest) -> Mapping[str, Mapping[str, float]]:
     """Give the poses saved for the configuration in force."""
-    return (await hub.workshop.do(hub.folders.read_poses)).get(hub.need_plan().name, {})
+    return (await hub.workshop.do_for(client.key, hub.folders.read_poses)).get(hub.need_plan().name, {})
 
 
 async def _control(

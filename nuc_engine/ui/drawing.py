@@ -31,6 +31,9 @@ KINDS = ("sensory-flow", "event-space", "regions", "states")
 RECORDED = (*KINDS, "actual")
 """Of a bout: `actual` are the global states it went through."""
 
+MOST_BYTES = 2 << 20
+"""Of a drawing: what is larger keeps the page, and the loop its torque-off buttons are on, busy for too long."""
+
 Tree = list[Any]
 """An element: tag, attributes, then texts and elements in it."""
 
@@ -64,7 +67,11 @@ def recorded(folder: Path, at_s: float, what: str, joint: str) -> Any:
 
 
 def tree(svg: bytes) -> Tree:
-    """Return a drawing as a tree of elements."""
+    """Return a drawing as a tree of elements. Raises ValueError for one of more than MOST_BYTES."""
+    if len(svg) > MOST_BYTES:
+        raise ValueError(
+            f"this diagram has {len(svg) >> 20} MiB, too large for the page: nuc diagram draws it to a file"
+        )
     return _element(ElementTree.fromstring(svg))  # noqa: S314  what was drawn just now
 
 

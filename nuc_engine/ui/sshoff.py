@@ -21,7 +21,9 @@ AGAIN_S = 2.0
 MOST_UNANSWERED = 8
 """Questions that nobody answers; the next log-in may be better."""
 
-_OPTIONS = ("BatchMode=yes", "ConnectTimeout=5", "ServerAliveInterval=1", "ServerAliveCountMax=3")
+# A connection of its own: one that somebody's other log-ins share is as slow as what they copy, and is not ended by
+# these times.
+_OPTIONS = ("BatchMode=yes", "ConnectTimeout=5", "ServerAliveInterval=1", "ServerAliveCountMax=3", "ControlPath=none")
 _LONGEST = 200
 _END_S = 2.0
 
@@ -134,9 +136,10 @@ class SshOffPath:
             if told is None:  # what ssh or a shell says: why it does not work, as a rule
                 self._said = line.strip()[:_LONGEST] or self._said
                 continue
-            asked = self._waiting.pop(told.get("id", 0), None)
+            number, answer = told.get("id"), told.get("answer")
+            asked = self._waiting.pop(number, None) if isinstance(number, int) else None
             if asked is not None:
-                asked.set_result(told["answer"] if "answer" in told else str(told.get("error")))
+                asked.set_result(cast(Answer, answer) if isinstance(answer, dict) else str(told.get("error")))
             elif "relay" in told:
                 self._said, self._answers = f"logged in at {told['relay']}", process is self._process
         self._answers = self._answers and process is not self._process

@@ -135,7 +135,7 @@ class TorqueOffPath:
 
 def _told(answer: Mapping[str, Any], took_ms: float) -> dict[str, Any]:
     return {
-        "torque": bool(answer.get("torque")),
+        "torque": bool(answer.get("torque", True)),  # nobody who does not say so has taken it off
         "confirmed_ns": dict(answer.get("confirmed_ns", {})),
         "unconfirmed": list(answer.get("unconfirmed", ())),
         "latched": bool(answer.get("latched", True)),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import BoutError
 from nuc_engine.analysis.listing import list_bouts
+from nuc_engine.recording.files import SCRIPT_FILE
 from tests.analysis.directories import neuromod
 
 
@@ -63,6 +66,19 @@ def test_neuromods_directories_tell_by_their_files(shelf: Path, roach: Bout) -> 
     assert by_name(shelf)["old"].script == "turn"
     (shelf / "old" / "MotorData.txt").write_text("12")
     assert by_name(shelf)["old"].problem == "MotorData.txt: no whole record"
+
+
+def test_nobody_waits_for_a_pipe_in_place_of_a_script(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (shelf / "old" / SCRIPT_FILE).unlink(missing_ok=True)
+    os.mkfifo(shelf / "old" / SCRIPT_FILE)
+    read = Path.open
+
+    def no_pipe(path: Path, *mode: str) -> Any:
+        assert not path.is_fifo(), "it would wait for a writer"
+        return read(path, *mode)
+
+    monkeypatch.setattr(Path, "open", no_pipe)
+    assert by_name(shelf)["old"].script == ""
 
 
 def test_labels_and_notes_of_run_and_daemon(shelf: Path) -> None:

@@ -40,8 +40,14 @@ class Paper:
             self.book.take(RecordKind.CONTROL, [self.now, 3, what, joint, value, "", number])
         self.book.take(RecordKind.DONE, [number, self.now, 3, 0], author)
 
-    def send(self, parts, *, undo):
-        self.book.sent_back(self.request + 1, undo=undo)
+    def ask_back(self, *, undo):
+        """Ask for an undo or a redo; return what lets it take effect."""
+        parts = self.book.undo() if undo else self.book.redo()
+        self.request += 1
+        self.book.sent_back(number := self.request, undo=undo)
+        return lambda: self.send(parts, number)
+
+    def send(self, parts, number):
         self.edit(
             [(part.index, part.after) for part in parts if part.what == "write"],
             [
@@ -51,13 +57,14 @@ class Paper:
                 for part in parts
                 if part.what != "write"
             ],
+            request=number,
         )
 
     def undo(self):
-        self.send(self.book.undo(), undo=True)
+        self.ask_back(undo=True)()
 
     def redo(self):
-        self.send(self.book.redo(), undo=False)
+        self.ask_back(undo=False)()
 
     def drives(self):
         return [(self.controls.value("drive", k), self.controls.value("tweak", k)) for k in range(2)]
@@ -123,6 +130,34 @@ def test_an_undo_that_was_not_made_leaves_the_edit_to_be_undone():
     leg.book.take(RecordKind.DONE, [99, 0, 3, 1])
     leg.undo()
     assert leg.values[ANGLE] == (10.0,)
+
+
+def test_an_edit_that_comes_before_an_undo_is_done_can_be_undone_after_it():
+    leg = Paper()
+    leg.edit([(ANGLE, (1.0,))])
+    takes_effect = leg.ask_back(undo=True)
+    leg.edit([(LOAD, (3.0,))], author="a script")
+    takes_effect()
+    assert leg.values == {ANGLE: (10.0,), FL: (2.0, -1.5), LOAD: (3.0,)}
+    leg.undo()
+    assert leg.values[LOAD] == (-0.5,)
+    with pytest.raises(Refused):
+        leg.undo()
+
+
+@pytest.mark.parametrize("undo", [True, False])
+def test_who_asks_twice_before_it_is_done_gets_one_step(undo):
+    leg = Paper()
+    leg.edit([(ANGLE, (1.0,))])
+    leg.edit([(ANGLE, (2.0,))])
+    if not undo:
+        leg.undo()
+        leg.undo()
+    first, second = leg.ask_back(undo=undo), leg.ask_back(undo=undo)
+    first()
+    second()
+    assert leg.values[ANGLE] == (1.0,)
+    assert leg.book.depth == (1, 1)
 
 
 def test_refused_writes_and_those_of_the_core_itself_are_no_edits():

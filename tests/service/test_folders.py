@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.messages.errors import Refused
+from nuc_engine.service.configuration import read_configuration
 from nuc_engine.service.folders import Folders, check_name
+from tests.sccils.small import SMALL
 from tests.service.bench import Refusal
 
 HOSTILE = [
@@ -84,6 +91,47 @@ def test_nothing_is_written_through_a_link(folders, tmp_path):
     with pytest.raises(Refused, match="symbolic"):
         folders.new_configuration("leg", {"joints.xml": b"x"}, overwrite=True)
     assert list(outside.iterdir()) == []
+
+
+def test_no_link_where_a_draft_is_written_is_followed(folders, tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / ".s.xml.new").symlink_to(outside)
+    assert folders.new_script("s", b"x", overwrite=True).read_bytes() == b"x"
+    assert outside.read_text() == "mine"
+
+
+def test_nobody_waits_for_a_pipe_that_lies_where_a_file_should(folders, tmp_path):
+    (tmp_path / "configs" / "leg").mkdir(parents=True)
+    (tmp_path / "configs" / "leg" / "joints.xml").write_text("<jointlist/>")
+    os.mkfifo(tmp_path / "configs" / "leg" / "table.json")
+    with pytest.raises(Refused, match=r"no file: table\.json"):
+        within(5.0, lambda: folders.find_configuration("leg"))
+    (tmp_path / "data").mkdir()
+    os.mkfifo(tmp_path / "data" / "poses.json")
+    with pytest.raises(Refused, match="not a file"):
+        within(5.0, folders.read_poses)
+
+
+def test_of_a_configurations_folder_no_file_without_end_is_read(tmp_path):
+    folder = tmp_path / "small"
+    shutil.copytree(SMALL, folder)
+    with (folder / "huge.json").open("wb") as file:
+        file.truncate(64 << 30)
+    assert read_configuration("small", folder).files.keys() == read_configuration("small", SMALL).files.keys()
+
+
+def within(seconds, work):
+    """Do something that may wait without end."""
+    with ThreadPoolExecutor(1) as pool:
+        doing = pool.submit(work)
+        try:
+            return doing.result(seconds)
+        except TimeoutError:
+            for fifo in (path for path in Path.cwd().rglob("*") if path.is_fifo()):
+                os.close(os.open(fifo, os.O_RDWR))
+            raise
 
 
 def test_a_disk_that_takes_nothing_is_an_answer(folders, tmp_path):

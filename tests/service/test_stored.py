@@ -192,11 +192,14 @@ def test_of_what_takes_long_one_client_has_few_waiting(b):
     assert b.client("Ben").ask("bouts") == []
 
 
-def test_who_changes_waits_for_nobody_who_looks(b, home, script):
+@pytest.mark.parametrize("method", ["bouts", "configurations", "poses", "script"])
+def test_who_changes_waits_for_nobody_who_looks(b, home, script, method):
     slow, talk = threading.Event(), b.client("Ann")
+    talk.ask("take_control")
+    params = {"text": "<hdsoscript name='nothing'/>"} if method == "script" else {}
     b.service.hub.workshop._reading.submit(slow.wait)
     watchers = [b.client(f"watcher {k}") for k in range(MOST_LOOKING // 2 + 2)]
-    waiting = [(watcher, watcher.send("bouts")) for watcher in watchers for _ in range(2)]
+    waiting = [(watcher, watcher.send(method, **params)) for watcher in watchers for _ in range(2)]
     talk.ask("store_script", name="wide", text=script)
     talk.ask("configure", name="lin_roach")
     slow.set()

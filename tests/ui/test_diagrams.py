@@ -145,6 +145,13 @@ told(given[0].map(([knob, value, fine]) => steppedTo({ ...knob, low: knob.low ??
 """
 
 
+def test_a_drawing_without_end_is_not_sent_to_the_page() -> None:
+    most = drawing.MOST_BYTES - len("<svg></svg>")
+    assert len(drawing.tree(b"<svg>%s</svg>" % (b"<g/>" * (most // 4)))) == most // 4 + 2
+    with pytest.raises(ValueError, match="too large for the page"):
+        drawing.tree(b"<svg>%s</svg>" % (b"<g/>" * (most // 4 + 1)))
+
+
 @needs_node
 def test_an_attribute_is_one_of_a_drawing_and_leads_nowhere() -> None:
     asked = {

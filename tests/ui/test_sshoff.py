@@ -23,6 +23,14 @@ from tests.client.test_offpath import reading
 
 FAR = "tcp://127.0.0.1:9"
 LONG_S = 20.0
+ODD = """
+import json, sys
+print('{"relay": "there"}', flush=True)
+for line in sys.stdin:
+    number = json.loads(line)["id"]
+    print(json.dumps({"id": [number], "answer": {}}), flush=True)
+    print(json.dumps({"id": number, "answer": ANSWER}), flush=True)
+"""
 RELAY = """
 import sys
 from pathlib import Path
@@ -69,6 +77,7 @@ def test_it_is_logged_in_as_in_docs_and_a_host_is_no_option() -> None:
         "nuc ctl --address 'ipc:///run/nuc/lin roach/command' off --relay",
     ]
     assert "BatchMode=yes" in words, "nobody is there to type a password"
+    assert "ControlPath=none" in words, "no connection is shared with what is copied"
     assert ssh_words("leg")[-1] == "nuc ctl off --relay"
     for bad in ("", ":", "-oProxyCommand=id", "a b", "a\nb", ":/run"):
         with pytest.raises(ValueError, match="expected HOST"):
@@ -168,3 +177,18 @@ def test_it_is_logged_in_again_once_it_has_ended(
         finally:
             ssh.close()
     assert isinstance(ssh.probe(1.0), str), "closed for good"
+
+
+@pytest.mark.parametrize(("answer", "torque"), [("{}", True), ("5", False), ("None", False)])
+def test_an_answer_that_does_not_say_that_the_torque_is_off_is_not_taken_for_one(
+    channel: list[str], answer: str, torque: bool
+) -> None:
+    ssh = far(ODD.replace("ANSWER", answer))
+    line = TorqueOffPath(FAR, name="tester", ssh=ssh)
+    try:
+        until(lambda: None if "not logged in" in str(ssh.probe(LONG_S)) else True)
+        told = line.off("x")
+        assert told["off"]["torque"] is torque, "of what is no answer at all the channel is asked"
+        assert len(channel) == (not torque)
+    finally:
+        line.close()

@@ -405,12 +405,14 @@ told([
   offText({ torque: false, confirmed_ns: { a: 8.5e6, b: 1.2e7 }, unconfirmed: [], latched: true, took_ms: 20 }),
   offText({ torque: false, confirmed_ns: { a: 8.5e6 }, unconfirmed: ["b"], latched: true }),
   offText({ torque: true, confirmed_ns: {}, unconfirmed: ["a", "b"], latched: true }),
+  offText({ torque: true, confirmed_ns: { a: 8.5e6 }, unconfirmed: [], latched: true }),
 ]);
 """
     assert run(code) == [
         "off, confirmed by 2 of 2 servos in 12 ms",
         "NOT CONFIRMED by b (1 of 2 confirmed): cut the supply",
         "NOT CONFIRMED by a, b (0 of 2 confirmed): cut the supply",
+        "asked; torque still on: cut the supply",
     ]
 
 
@@ -446,7 +448,10 @@ told(asked);
 
 
 @needs_node
-def test_a_press_without_any_answer_is_told_soon_and_a_later_answer_replaces_that():
+@pytest.mark.parametrize(
+    ("torque", "heard"), [("false", ["done", "off (over the channel)"]), ("true", ["failed", "asked; torque still on"])]
+)
+def test_a_press_without_any_answer_is_told_soon_and_a_later_answer_replaces_that(torque, heard):
     code = """
 globalThis.location = { host: "x" };
 globalThis.WebSocket = class { static OPEN = 1; readyState = 1; send() {} };
@@ -460,11 +465,11 @@ let answer;
 const other = () => new Promise((resolve) => { answer = resolve; });
 line.off("why", other, (text, kind) => seen.push([kind, text.split(":")[0]]));
 for (const [, work] of timers.sort(([a], [b]) => a - b)) work();
-answer({ off: { torque: false, unconfirmed: [] } });
+answer({ off: { torque: TORQUE, unconfirmed: [] } });
 await new Promise((resolve) => setImmediate(resolve));
 told([timers.map(([ms]) => ms), seen]);
-"""
-    assert run(code) == [[600, 2000], [["failed", "NOT HEARD"], ["done", "off (over the channel)"]]]
+""".replace("TORQUE", torque)
+    assert run(code) == [[600, 2000], [["failed", "NOT HEARD"], heard]]
 
 
 @needs_node

@@ -106,7 +106,8 @@ export class StopLine extends EventTarget {
           if (answered()) return;
           heard = true;
           const answer = result.off ?? result;
-          const unsure = answer.unconfirmed?.length ? `NOT CONFIRMED by ${answer.unconfirmed.join(", ")}: cut the supply` : "off";
+          const on = answer.torque ? "asked; torque still on: cut the supply" : "off";
+          const unsure = answer.unconfirmed?.length ? `NOT CONFIRMED by ${answer.unconfirmed.join(", ")}: cut the supply` : on;
           if (result.off_failed) tell(`FAILED: ${result.off_failed}: cut the supply`, "failed");
           else tell(`${unsure} (over the channel)`, answer.torque || answer.unconfirmed?.length ? "failed" : "done");
         },
@@ -180,7 +181,8 @@ export function offText(answer) {
   const all = confirmed + answer.unconfirmed.length;
   const slowest = confirmed ? Math.max(...times) / 1e6 : answer.took_ms ?? NaN;
   const within = Number.isFinite(slowest) ? ` in ${Math.max(1, Math.round(slowest))} ms` : "";
-  if (!all) return answer.torque ? "asked; torque still on" : "off";
+  if (!answer.unconfirmed.length && answer.torque) return "asked; torque still on: cut the supply";
+  if (!all) return "off";
   if (!answer.unconfirmed.length) return `off, confirmed by ${confirmed} of ${all} servos${within}`;
   return `NOT CONFIRMED by ${answer.unconfirmed.join(", ")} (${confirmed} of ${all} confirmed): cut the supply`;
 }
