@@ -16,7 +16,7 @@ from nuc_engine.ui.server import Workbench
 PORT = 8123
 ORIGIN = f"http://127.0.0.1:{PORT}"
 Start = Callable[..., "Page"]
-PATIENCE_S = 120.0
+PATIENCE_S = 60.0
 
 
 class Page:
