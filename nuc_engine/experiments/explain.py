@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from jinja2 import UndefinedError
@@ -30,11 +29,6 @@ def plants_before() -> Sequence[Mapping[str, Any]]:
     return tomllib.loads((_FOLDER / "plants.toml").read_text(encoding="utf-8"))["plants"]
 
 
-@cache
-def _caveats() -> Sequence[Mapping[str, Any]]:
-    return tomllib.loads((_FOLDER / "caveats.toml").read_text(encoding="utf-8"))["caveats"]
-
-
 def fill_text(source: str, row: TableRow, seen: RowVerdict, verdict: Verdict) -> str:
     """Return a text of a row with its numbers; a sentence in its place where what it quotes was not measured."""
     evidence = {one.name: {level.label: level.numbers for level in one.levels} for one in seen.evidence}
@@ -52,9 +46,3 @@ def fill_text(source: str, row: TableRow, seen: RowVerdict, verdict: Verdict) ->
         )
     except UndefinedError as error:
         return f"Not explained by this run: the explanation quotes what was not measured in it ({error.message})."
-
-
-def caveat_of(verdict: Verdict, docs: str) -> str:
-    """Return what is to be known of verdicts by the code of this one; `docs` is the way to the folder of the docs."""
-    found = [each["text"] for each in _caveats() if verdict.sources.commit in each["commits"]]
-    return filled(" ".join(found).strip(), SimpleNamespace(docs=docs).__dict__)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nuc_engine.batch.criterion import LEVEL, exact
-from nuc_engine.experiments.explain import caveat_of, fill_text, plants_before
+from nuc_engine.experiments.explain import fill_text, plants_before
 from nuc_engine.experiments.protocol import Again, Experiment, Probe, TableRow
 from nuc_engine.experiments.record import RecordError, read_verdict, write_verdict
 from nuc_engine.experiments.templates import environment, measured
@@ -111,7 +111,6 @@ def page(
         root=root,
         command=command,
         indexed=indexed,
-        caveat=caveat_of(verdict, "../.."),
         most_reasons=_MOST_REASONS,
     )
 
@@ -159,16 +158,11 @@ def write_index(experiments: Sequence[Experiment], folder: Path) -> Path:
             if row.name in asked and verdict is not None
         ]
         found.append((experiment, verdict, rows))
-    caveats: dict[str, list[str]] = {}
-    for experiment, verdict, _ in found:
-        if verdict is not None and (caveat := caveat_of(verdict, "..")):
-            caveats.setdefault(caveat, []).append(experiment.name)
     plants = plants_before()
     text = _rendered(
         "index.md",
         found=found,
         least_repetitions=LEAST_REPETITIONS,
-        caveats=caveats,
         plants=plants,
         plant_rows=[line for experiment, _, rows in found for line in _on_plants(experiment, rows, plants)],
     )

@@ -116,7 +116,7 @@ def test_a_text_quotes_what_was_measured_and_says_so_where_nothing_was() -> None
     (found,) = seen.evidence
     level = next(one for one in found.levels if one.label == "24")
     name = "null has stopped (share)"
-    told = f"where null stops in {{}} of {level.numbers[name].count}"
+    told = f"null stops in {{}} of {level.numbers[name].count}"
     numbers = {**level.numbers, name: replace(level.numbers[name], middle=1.0)}
     levels = tuple(replace(one, numbers=numbers) if one is level else one for one in found.levels)
     other = replace(seen, evidence=(replace(found, levels=levels),))

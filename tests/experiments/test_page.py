@@ -310,19 +310,6 @@ def test_what_rounding_leaves_of_nothing_is_nothing(value, text):
     assert "| p | 1.42e-14 |" in shown, "a probability is as small as it is"
 
 
-def test_a_caveat_stands_on_pages_judged_by_the_code_it_is_about(tmp_path):
-    experiment, verdict = verdict_of(ROW)
-    assert "> Judged with" not in page(experiment, verdict)
-    (commit,) = {read_verdict(PAGES / name).sources.commit for name in ("muscles-forward",)}
-    old = replace(verdict, sources=replace(verdict.sources, commit=commit))
-    assert "> Judged with an engine" in page(experiment, old)
-    other = replace(experiment, name="U")
-    write_experiment(experiment, old, tmp_path / "T")
-    write_experiment(other, replace(verdict, name="U"), tmp_path / "U")
-    text = write_index([experiment, other], tmp_path).read_text()
-    assert "> Of [T](T/page.md), and of no other: Judged with an engine" in text
-
-
 def test_the_robot_s_repetitions_stand_beside_the_leg_s_with_their_exact_interval():
     text = page(*verdict_of(ROW))
     assert "| 20 of 20 | 84 to 100 % | 3 of 3 (29 to 100 %) | 0 |" in text
