@@ -25,7 +25,7 @@ from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.catalogue.load import CHAPTER
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, TableRow, Trial
 from nuc_engine.experiments.record import VERDICT_FILE, RecordError, read_verdict, row_record, trial_record
-from nuc_engine.experiments.sources import file_names, source_paths
+from nuc_engine.experiments.sources import file_names, pointer_paths, source_paths
 from nuc_engine.experiments.trials import run_trial
 from nuc_engine.experiments.verdict import EMULATED, Spread, Verdict, judge_row, standing
 
@@ -126,7 +126,8 @@ def _documents(verdict: Verdict, rows: Sequence[TableRow]) -> dict[str, bytes]:
     for name, data in documents.items():
         if verdict.sources.files.get(name) != _sum(data):
             raise BundleError(f"{verdict.name}: was judged with another {name}; judge it again, or go back to it")
-    return documents
+    pointers = pointer_paths(plan for row in rows for plan in _bouts(row))
+    return documents | {name: path.read_bytes() for name, path in pointers.items()}
 
 
 def check_bundle(path: Path, repetitions: int, told: Callable[[int, int], None] = lambda _, __: None) -> BundleVerdict:
@@ -153,10 +154,16 @@ def check_bundle(path: Path, repetitions: int, told: Callable[[int, int], None] 
         there = [(experiment, verdict) for experiment, verdict in judged if verdict is not None]
         # As this program names them: what else a bundle would put beside a configuration is not taken up.
         rests_on = {each.name: file_names(plan for row in each.rows for plan in _bouts(row)) for each, _ in there}
-        documents = {name for names in rests_on.values() for name in names}
+        pointers = pointer_paths(plan for each, _ in there for row in each.rows for plan in _bouts(row))
+        documents = {name for names in rests_on.values() for name in names} | pointers.keys()
         known = {SUMS, README, VERSIONS, *(f"{CRITERIA}/{source.name}" for source in CHAPTER.glob("*.toml"))}
         known |= documents | set(pages.values())
         wrong = [f"{name}: no verdict rests on it; it was left aside" for name in sorted(files.keys() - known)]
+        wrong += [
+            f"{name}: names another plant than here"
+            for name, path in pointers.items()
+            if files.get(name) != path.read_bytes()
+        ]
         for experiment, verdict in there:
             wrong += [
                 f"{experiment.name}: was judged with another {name}"
@@ -164,7 +171,7 @@ def check_bundle(path: Path, repetitions: int, told: Callable[[int, int], None] 
                 if _sum(files.get(name, b"")) != verdict.sources.files.get(name)
             ]
             wrong += _unfounded(experiment, verdict)
-        _unpack(folder, files, documents)
+        _unpack(folder, files | {name: path.read_bytes() for name, path in pointers.items()}, documents)
         asked = [one for experiment, verdict in there for one in _asked(experiment, verdict, repetitions)]
         with _inside(folder):
             for row, trial in asked:

@@ -69,6 +69,14 @@ def source_paths(plans: Iterable[BoutPlan]) -> dict[str, Path]:
     return files
 
 
+def pointer_paths(plans: Iterable[BoutPlan]) -> dict[str, Path]:
+    """Return the plants of bouts that only say whose they share, as `source_paths` does: no sum is kept of these."""
+    plants = (find_configuration(plan.config) / PLANT_SPEC_FILE for plan in plans)
+    return {
+        f"configs/{path.parent.name}/{path.name}": path for path in plants if path.exists() and spec_file(path) != path
+    }
+
+
 def _git(*words: str) -> str:
     """Return what git says of the code's folders, "" where this is no checkout of it."""
     command = ["git", "-C", str(CHECKOUT), *words, "--", *CODE]

@@ -14,6 +14,7 @@ import pytest
 from nuc_engine.experiments import bundle
 from nuc_engine.experiments.bundle import BundleError, check_bundle, write_bundle
 from nuc_engine.experiments.course import Collected
+from nuc_engine.experiments.protocol import TableRow
 from nuc_engine.experiments.record import VERDICT_FILE, write_verdict
 from nuc_engine.experiments.sources import Sources, find_sources
 from nuc_engine.experiments.tidy import COLUMNS, write_tidy
@@ -24,17 +25,21 @@ from tests.experiments import tiny
 ROW = tiny.row()
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of pages with one verdict over two repetitions of a tiny row, and its control's."""
-    trials = {seed: run_trial(ROW, seed) for seed in (5, 6)}
-    control = {5: run_trial(ROW, 5, control=True)}
-    sources = find_sources([*ROW.bouts, *ROW.control.bouts])
-    verdict = judge_rows(tiny.experiment(ROW), [Collected(ROW, trials, control)], 2, 5, sources)
-    folder = tmp_path_factory.mktemp("pages")
+def judge(row: TableRow, folder: Path) -> Path:
+    """Write a verdict over two repetitions of a row, and its control's, into a folder of pages."""
+    trials = {seed: run_trial(row, seed) for seed in (5, 6)}
+    control = {5: run_trial(row, 5, control=True)}
+    sources = find_sources([*row.bouts, *row.control.bouts])
+    verdict = judge_rows(tiny.experiment(row), [Collected(row, trials, control)], 2, 5, sources)
     (folder / "T").mkdir()
     write_verdict(verdict, folder / "T")
     return folder
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages of a tiny row."""
+    return judge(ROW, tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +77,25 @@ def test_what_was_judged_comes_out_again(judged, tmp_path):
     assert told == [(1, 2), (2, 2)]
     here = {"configs/lin_roach/plant.toml", "configs/lin_roach/joints.xml", "docs/experiments/T/verdict.json"}
     assert here <= set(zipfile.ZipFile(path).namelist())
+
+
+def test_a_configuration_that_shares_a_plant_is_run_again_with_the_one_that_was_judged(tmp_path, monkeypatch):
+    bouts = tuple(replace(plan, config="null_roach", values={}) for plan in ROW.bouts)
+    row = replace(ROW, bouts=bouts, control=replace(ROW.control, bouts=bouts))
+    monkeypatch.setattr(bundle, "EXPERIMENTS", (tiny.experiment(row),))
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    path = tmp_path / "a.zip"
+    write_bundle(path, judge(row, pages))
+    assert check_bundle(path, 2).good
+
+    def other(files: dict[str, bytes]) -> None:
+        files["configs/null_roach/plant.toml"] = b'same_as = "null_roach"\n'
+        summed(files)
+
+    found = check_bundle(changed(path, tmp_path / "b.zip", other), 1)
+    assert found.contradictions == ("configs/null_roach/plant.toml: names another plant than here",)
+    assert not found.good
 
 
 def test_a_verdict_that_was_touched_up_is_found_by_its_sum_and_by_running_it_again(judged, tmp_path):
