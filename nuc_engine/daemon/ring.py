@@ -75,6 +75,13 @@ class Ring:
 
     def put(self, kind: int, content: bytes) -> bool:
         """Add a record; False, and counted, when there is no room."""
+        if self.offer(kind, content):
+            return True
+        self._words[_LOST] += 1
+        return False
+
+    def offer(self, kind: int, content: bytes) -> bool:
+        """Add a record; False when there is no room: it is not lost yet, since who offers it does so again."""
         words = self._words
         written = words[_WRITTEN]
         size = len(content)
@@ -83,7 +90,6 @@ class Ring:
         skip = self._size - at if at + need > self._size else 0
         waiting = written + skip + need - words[_KEPT]
         if waiting > self._size:
-            words[_LOST] += 1
             return False
         data = self._data
         if skip:

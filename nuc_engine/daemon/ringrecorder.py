@@ -46,7 +46,7 @@ class RingRecorder:
 
     def put(self, kind: RecordKind, content: bytes, now_ns: int) -> None:
         """Put one record."""
-        if self._lost and self._ring.put(RecordKind.LOST, pack(now_ns, self._lost)):
+        if self._lost and self._ring.offer(RecordKind.LOST, pack(now_ns, self._lost)):
             self._lost = {}
         if not self._ring.put(kind, content):
             self._words[Word.LOST + kind] += 1

@@ -525,6 +525,7 @@ def test_records_without_room_are_counted_and_told():
     bench.run(0.1)
     first, *_ = bench.records()
     assert first[0] is RecordKind.LOST
+    assert ring.lost == sum(bench.words[Word.LOST + kind] for kind in RecordKind), "what is told again is not lost"
     assert sum(counts.get(int(RecordKind.MOTOR), 0) for _, counts in [*told, first[1]]) == lost
     assert cursor <= ring.kept
 
