@@ -1,4 +1,4 @@
-"""SCCILS 0.1: the language of joint lists, HDSO lists, HDSO scripts and command scripts. No engine in it.
+"""SCCILS 0.1 and 0.2: the language of joint lists, HDSO lists, HDSO scripts and command scripts. No engine in it.
 
     by_hand       what is done to a leg by hand, as entries of a script
     checks/       what documents must be to work together, beyond their grammar
@@ -21,6 +21,7 @@
     rules         Boolean expressions over HDSOs, as text, as a tree, as codes
     servos        motor elements, `aimotor` and `motor`
     values        kinds of attribute values: numbers, words, references
+    versions      versions of SCCILS: what came after the first
     writer        from typed documents to bytes
     xmlread       XML read from anyone, with lines, within bounds
 

@@ -16,6 +16,7 @@ from sccils_schemas.by_hand import PlantEntry
 
 Ref = int | str
 DataType = Literal["float", "double", "int", "lint", "llint", "char", "uchar"]
+Version = Literal["0.1", "0.2"]
 ControlMode = Literal["position", "force", "muscle", "none"]
 ActivationFunction = Literal["constant", "linear", "bilinear"]
 FunctionType = Literal["constant", "linear", "parabolic", "hyperbolic", "other"]
@@ -149,6 +150,7 @@ class HdsoList:
     fullname: str | None = None
     description: str | None = None
     data_set_type: str | None = None
+    version: Version = "0.1"
     source: str = field(default="", compare=False)
     line: int = _line()
 
@@ -344,6 +346,7 @@ class JointList:
     name: str | None = None
     fullname: str | None = None
     description: str | None = None
+    version: Version = "0.1"
     source: str = field(default="", compare=False)
 
 
@@ -359,6 +362,7 @@ class HdsoScript:
     fullname: str | None = None
     script_type: str | None = None
     description: str | None = None
+    version: Version = "0.1"
     source: str = field(default="", compare=False)
     line: int = _line()
 
@@ -406,6 +410,7 @@ class CommandScript:
 
     entries: tuple[Command | CommandResponse | ConfigCommand, ...]
     script_type: str | None = None
+    version: Version = "0.1"
     source: str = field(default="", compare=False)
 
 

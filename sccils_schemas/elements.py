@@ -1,7 +1,8 @@
 """Every element and attribute of SCCILS, once: which field of which dataclass it is. Reading and writing go by this.
 
 What may stand where, and what an attribute may hold, is for the grammars in `rng/`. A new element is a dataclass in
-`documents`, an `Element` here, a definition in its grammar and in its DTD, and its name where it may stand.
+`documents`, an `Element` here, a definition in its grammar and in its DTD, and its name where it may stand; what
+SCCILS 0.1 has not got says since when it is there.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ DESCRIPTION = TextChild("description", "description")
 MODS = Children("mods", ("hdsoMod",))
 ID = Attribute("idNum", "id_num", whole(smallest=0))
 LABELS = (NAME, ID, FULLNAME)
+VERSION = Attribute("version", "version", words(doc.Version))
 TIME = Attribute("time", "time_s", SECONDS)
 DURATION = Attribute("duration", "duration_s", SECONDS)
 
@@ -314,6 +316,7 @@ Element(
     doc.HdsoScript,
     NAME,
     FULLNAME,
+    VERSION,
     Attribute("ScriptType", "script_type", TEXT),
     DESCRIPTION,
     Children("entries", ENTRIES),
@@ -341,12 +344,13 @@ Element(
     doc.HdsoList,
     NAME,
     FULLNAME,
+    VERSION,
     Attribute("DataSetType", "data_set_type", TEXT),
     DESCRIPTION,
     Children("hdsos", ("hdso",)),
 )
 
-Element("jointlist", doc.JointList, NAME, FULLNAME, DESCRIPTION, _Joints())
+Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints())
 Element(
     "joint",
     doc.Joint,
@@ -462,6 +466,7 @@ Element(
     "sccils_commandscript",
     doc.CommandScript,
     Attribute("ScriptType", "script_type", TEXT),
+    VERSION,
     Children("entries", ("sccils_command", "sccils_command_response", "sccils_config_command")),
 )
 Element(

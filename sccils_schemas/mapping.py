@@ -48,7 +48,8 @@ class ElementPart:
 class Attribute(ElementPart):
     """One attribute, one field. It may be left out where the dataclass has a default, or the table gives one.
 
-    `always`: it is written even if it has its default.
+    `always`: it is written even if it has its default. `since`: the version of SCCILS that brought it, if that was not
+    the first.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Attribute(ElementPart):
     kind: ValueKind
     default: object = _UNSAID
     always: bool = False
+    since: str = ""
 
     @property
     def required(self) -> bool:
@@ -187,10 +189,10 @@ class OneChild(ElementPart):
 
 
 class Element:
-    """One element and its dataclass."""
+    """One element and its dataclass. `since`: the version of SCCILS that brought it, if not the first."""
 
-    def __init__(self, tag: str, type: Callable[..., Any], *parts: ElementPart) -> None:  # noqa: A002
-        self.tag, self.type = tag, type
+    def __init__(self, tag: str, type: Callable[..., Any], *parts: ElementPart, since: str = "") -> None:  # noqa: A002
+        self.tag, self.type, self.since = tag, type, since
         declared: Mapping[str, Any] = {item.name: item.default for item in dataclasses.fields(type)}  # type: ignore
         self._has_line, self._has_source = "line" in declared, "source" in declared
         self.parts = tuple(
@@ -199,6 +201,7 @@ class Element:
             else part
             for part in parts
         )
+        self.attributes_since = {part.name: part.since for part in parts if isinstance(part, Attribute) and part.since}
         ELEMENTS[tag] = _OF_TYPE[type] = self
 
     def fields(self, reader: Reader, node: Node) -> Fields:

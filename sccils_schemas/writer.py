@@ -12,6 +12,7 @@ from sccils_schemas.documents import Document, ScriptEntry
 from sccils_schemas.mapping import ElementToWrite
 from sccils_schemas.names import shorten
 from sccils_schemas.problems import SccilsError
+from sccils_schemas.versions import newer
 from sccils_schemas.xmlread import DTD_OF_ROOT
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -22,8 +23,15 @@ _IN_ATTRIBUTE = str.maketrans(
 
 
 def write(document: Document) -> bytes:
-    """Return a document as bytes. Raises SccilsError for values XML cannot hold: control characters, infinities."""
+    """Return a document as bytes.
+
+    Raises SccilsError for values XML cannot hold (control characters, infinities), and for what is newer than the
+    version that the document says it is of.
+    """
     root = _element(document)
+    for element, attribute, since in newer(root):
+        what = f"{attribute} of <{element.tag}>" if attribute else f"<{element.tag}>"
+        raise SccilsError(f"{what} is of SCCILS {since}: make the document one of that version")
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<!DOCTYPE {root.tag} SYSTEM "{DTD_OF_ROOT[root.tag]}">']
     _lay_out(root, 0, lines)
     return ("\n".join(lines) + "\n").encode()
