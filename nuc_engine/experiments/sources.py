@@ -9,9 +9,10 @@ from pathlib import Path
 
 from nuc_engine.experiments.protocol import BoutPlan
 from nuc_engine.machine.locations import CHECKOUT, find_configuration, find_script
+from nuc_engine.model.planning import companion_files
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, spec_file
 from nuc_engine.recording.manifest import sha256, versions
-from sccils_schemas.model import MODEL_FILES
+from sccils_schemas.model import MODEL_FILES, load_model
 
 CODE = ("sccils_schemas", "drivers", "nuc_engine", "configs", "scripts")
 """Folders whose last commit a verdict names: criteria, classifier, engine, plants, configurations and scripts."""
@@ -55,18 +56,20 @@ def _files(plans: Iterable[BoutPlan]) -> dict[str, str]:
 
 def source_paths(plans: Iterable[BoutPlan]) -> dict[str, Path]:
     """Return the files that bouts rest on, by the names of `Sources.files`. Raises NotFound as `find_sources`."""
-    files: dict[str, Path] = {}
-    for plan in plans:
-        folder = find_configuration(plan.config)
-        paths = [folder / name for name in MODEL_FILES]
-        if (folder / PLANT_SPEC_FILE).exists():
-            paths.append(spec_file(folder / PLANT_SPEC_FILE))
-        for path in paths:
-            files[f"configs/{path.parent.name}/{path.name}"] = path
-        if plan.script is not None:
-            path = find_script(plan.script)
-            files[f"scripts/{path.name}"] = path
-    return files
+    plans = list(plans)
+    configurations = [
+        path for name in {plan.config for plan in plans} for path in _configuration(find_configuration(name))
+    ]
+    scripts = [find_script(plan.script) for plan in plans if plan.script is not None]
+    files = {f"configs/{path.parent.name}/{path.name}": path for path in configurations}
+    return files | {f"scripts/{path.name}": path for path in scripts}
+
+
+def _configuration(folder: Path) -> list[Path]:
+    model, _ = load_model(folder)
+    paths = [folder / name for name in (*MODEL_FILES, *(companion_files(model) if model is not None else ()))]
+    plant = folder / PLANT_SPEC_FILE
+    return [*paths, spec_file(plant)] if plant.exists() else paths
 
 
 def pointer_paths(plans: Iterable[BoutPlan]) -> dict[str, Path]:

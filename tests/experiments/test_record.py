@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import shutil
 
 import pytest
 
@@ -113,3 +115,21 @@ def test_sources_are_the_documents_that_were_used():
     assert all(
         "same_as" not in find_configuration(name.split("/")[1]).joinpath("plant.toml").read_text() for name in plants
     )
+
+
+MOTOR = (
+    r'\g<0><motor name="Thorax-Coxa1_motor" idNum="601" serialID="9" dir="1" angleCal1="0" angleCal2="1"'
+    r' model="XL330-M288" torqueTable="torque.json">\2</motor>'
+)
+
+
+def test_what_is_added_to_the_engine_and_torque_tables_are_sources_too(tmp_path):
+    folder = tmp_path / "mine"
+    shutil.copytree(find_configuration("lin_roach"), folder)
+    (folder / "extensions.toml").write_text("tasks = []\n")
+    joints = (folder / "joints.xml").read_text()
+    motor = re.sub("<aimotor(.*?)>(.*?)</aimotor>", MOTOR, joints, count=1, flags=re.DOTALL)
+    (folder / "joints.xml").write_text(motor)
+    (folder / "torque.json").write_text("{}")
+    files = find_sources((tiny.plan(config=str(folder), script=None),)).files
+    assert {"configs/mine/extensions.toml", "configs/mine/torque.json"} <= set(files)
