@@ -21,7 +21,6 @@
     rules         Boolean expressions over HDSOs, as text, as a tree, as codes
     servos        motor elements, `aimotor` and `motor`
     values        kinds of attribute values: numbers, words, references
-    versions      versions of SCCILS: what came after the first
     writer        from typed documents to bytes
     xmlread       XML read from anyone, with lines, within bounds
 

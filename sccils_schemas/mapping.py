@@ -202,6 +202,7 @@ class Element:
             for part in parts
         )
         self.attributes_since = {part.name: part.since for part in parts if isinstance(part, Attribute) and part.since}
+        self.newest = max([since, *self.attributes_since.values()])
         ELEMENTS[tag] = _OF_TYPE[type] = self
 
     def fields(self, reader: Reader, node: Node) -> Fields:
@@ -228,7 +229,23 @@ _OF_TYPE: dict[Callable[..., Any], Element] = {}
 def read(reader: Reader, node: Node) -> Any:
     """Return the document, or the part of one, that an element stands for."""
     element = ELEMENTS[node.tag]
-    return element.type(**element.fields(reader, node))
+    around = reader.version
+    if "version" in node.attributes:
+        reader.version = node.attributes["version"].strip(SPACE)
+    if element.newest > reader.version:
+        for attribute, since in newer(element, node.attributes, reader.version):
+            reader.newer(node, attribute, since)
+    found = element.type(**element.fields(reader, node))
+    reader.version = around
+    return found
+
+
+def newer(element: Element, attributes: Mapping[str, str], version: str) -> list[tuple[str, str]]:
+    """Return what is newer than a version, each with the one that brought it: the element, as "", or its attributes."""
+    if element.since > version:
+        return [("", element.since)]
+    since = element.attributes_since
+    return [(name, since[name]) for name in attributes if since.get(name, "") > version]
 
 
 def write_element(document: Any) -> ElementToWrite:

@@ -14,7 +14,6 @@ from sccils_schemas.judge import judge
 from sccils_schemas.names import did_you_mean, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import Reader
-from sccils_schemas.versions import check_version
 from sccils_schemas.xmlread import GRAMMAR_OF_ROOT, Node, SourceText, open_document
 
 
@@ -61,5 +60,4 @@ def _tree(source: SourceText, file: str, problems: Problems, root: str | None) -
         verdict = verdict or judge(source)
         if not isinstance(verdict, Node):
             problems.error(file, *verdict)
-    check_version(tree, file, problems)
     return tree

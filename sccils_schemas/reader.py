@@ -14,6 +14,8 @@ from sccils_schemas.xmlread import Node
 
 MAX_HDSO_ELEMENTS = 65536
 """Most elements of one HDSO, and most numbers in one list."""
+FIRST_VERSION = "0.1"
+"""What a document is of that does not say its version."""
 STAND_IN = -1000
 """Numbers from here down stand in for ids that are missing or bad; checks pass over them."""
 
@@ -21,11 +23,13 @@ STAND_IN = -1000
 class Reader:
     """Reads one document's tree, of which everything that the grammar does not allow has been reported and taken out.
 
-    What is missing then becomes a stand-in without a second report.
+    What is missing then becomes a stand-in without a second report. `version` is that of SCCILS which the document says
+    it is of; a script inside a command may say its own.
     """
 
     def __init__(self, file: str, problems: Problems) -> None:
         self.file = file
+        self.version = FIRST_VERSION
         self._problems = problems
         self._stand_in = STAND_IN
 
@@ -46,6 +50,12 @@ class Reader:
     def text_error(self, node: Node, what: str, expected: str = "", hint: str = "") -> None:
         """Note an error at an element's text."""
         self._problems.error(self.file, text_line(node.line), what, expected, hint)
+
+    def newer(self, node: Node, attribute: str, since: str) -> None:
+        """Note that an element, or an attribute of one, is not of the document's version."""
+        line, what = (attribute_line(node.line, attribute), f"{attribute} of ") if attribute else (node.line, "")
+        hint = f'write version="{since}" on its root'
+        self._problems.error(self.file, line, f"{what}<{node.tag}> is of SCCILS {since}", "a document of it", hint)
 
     def guess(self, word: str, known: Sequence[str]) -> str:
         """Return what was probably meant, as long as guessing is worth its time."""

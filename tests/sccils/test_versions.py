@@ -25,6 +25,8 @@ HINT = '(write version="0.2" on its root)'
 def newer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let <gradual> and the duration of a kick be of 0.2."""
     monkeypatch.setattr(ELEMENTS["gradual"], "since", "0.2")
+    for tag in ("gradual", "kick"):
+        monkeypatch.setattr(ELEMENTS[tag], "newest", "0.2")
     monkeypatch.setitem(ELEMENTS["kick"].attributes_since, "duration", "0.2")
 
 
@@ -38,8 +40,8 @@ def test_what_is_newer_is_told_all_of_it_and_where(version: str) -> None:
     document, problems = parse(given(version), "mine.xml")
     assert document is None
     assert [str(problem) for problem in problems] == [
-        f"mine.xml:3: error: duration of <kick> is of SCCILS 0.2, expected a document of that version {HINT}",
-        f"mine.xml:4: error: <gradual> is of SCCILS 0.2, expected a document of that version {HINT}",
+        f"mine.xml:3: error: duration of <kick> is of SCCILS 0.2, expected a document of it {HINT}",
+        f"mine.xml:4: error: <gradual> is of SCCILS 0.2, expected a document of it {HINT}",
     ]
 
 

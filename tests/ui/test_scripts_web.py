@@ -53,7 +53,7 @@ OFFERED = [
     (f"{SCRIPT}302 &gt; FT|", "text", ["FT_angle"]),
     (f"{SCRIPT}302 > ct|", "text", ["CTr_load"]),
     ("<hdsoscript><!-- <hdsoMod idNum='|", "none", []),
-    ("<hdsoscript name='a > b' |", "attribute", ['fullname=""', 'ScriptType=""']),
+    ("<hdsoscript name='a > b' |", "attribute", ['fullname=""', 'ScriptType=""', 'version=""']),
     ('<a x="y', "none", []),
 ]
 
