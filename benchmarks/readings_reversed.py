@@ -30,7 +30,7 @@ ITF_S, ITB_S, END_S = 20.0, 40.0, 60.0
 WINDOWS = (WatchWindow("ITF", ITF_S, ITB_S), WatchWindow("ITB", ITB_S, END_S))
 READINGS = ("change places", "each keeps its rule")
 OWN, DRAWN = "the script's own", "drawn at random"
-SEED, REPETITIONS, POINTS, DRAW = 190001, 20, 60, 17
+SEED, REPETITIONS, POINTS, DRAW = 190001, 20, 150, 17
 THRESHOLDS: Mapping[int, tuple[float, float]] = {104: (20.0, 110.0), 107: (60.0, 150.0), 109: (20.0, 110.0)}
 """The thresholds that ITF changes, of which no number is printed, and where they are drawn."""
 
