@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,9 +136,9 @@ def draw_shares(rows: Sequence[Row]) -> Any:
         if row.robot:
             low, high = exact(*row.robot)
             axes.barh(y, high - low, left=low, height=0.9, color=ROBOT, label="robot", zorder=0)
-        before = [plant["as_seen"][row.name] for plant in plants_before() if row.name in plant["as_seen"]]
-        for k, told in enumerate(before):
-            style = {"marker": "sD"[k % 2], "color": BEFORE, "mfc": "white", "label": _called(k)}
+        before = [(called, seen[row.name]) for called, seen in _before() if row.name in seen]
+        for k, (called, told) in enumerate(before):
+            style = {"marker": "sD"[k % 2], "color": BEFORE, "mfc": "white", "label": called}
             _share(axes, y - 0.15 - 0.2 * k, told[0], told[1], **style)
         _share(axes, y + 0.15, *_as_seen(row.valid), marker="o", color=NOW, label="this table's plant")
         if not row.valid:
@@ -150,8 +150,12 @@ def draw_shares(rows: Sequence[Row]) -> Any:
     return figure
 
 
-def _called(k: int) -> str:
-    return f"cockroach's {plants_before()[k]['name']} plant".replace(", ", " plant, ").removesuffix(" plant")
+def _before() -> Iterator[tuple[str, Mapping[str, tuple[int, int]]]]:
+    """Yield what each earlier plant is called, and its rows' shares."""
+    for leg in plants_before():
+        for plant in leg["plants"]:
+            which, comma, how = plant["name"].partition(", ")
+            yield f"{leg['leg']}'s {which} plant{comma}{how}", plant["as_seen"]
 
 
 def _as_seen(trials: Sequence[Repetition]) -> tuple[int, int]:

@@ -25,8 +25,11 @@ def observations() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def plants_before() -> Sequence[Mapping[str, Any]]:
-    """Return how rows came out on earlier plants: name, what it was, what was known beforehand, shares by row."""
-    return tomllib.loads((_FOLDER / "plants.toml").read_text(encoding="utf-8"))["plants"]
+    """Return, by leg, how rows came out on earlier plants: name, what it was, what was known beforehand, shares by row.
+
+    Beside them stand what the plant of now is (`now`) and what of its rows was `known`.
+    """
+    return tomllib.loads((_FOLDER / "plants.toml").read_text(encoding="utf-8"))["legs"]
 
 
 def fill_text(source: str, row: TableRow, seen: RowVerdict, verdict: Verdict) -> str:

@@ -158,14 +158,11 @@ def write_index(experiments: Sequence[Experiment], folder: Path) -> Path:
             if row.name in asked and verdict is not None
         ]
         found.append((experiment, verdict, rows))
-    plants = plants_before()
-    text = _rendered(
-        "index.md",
-        found=found,
-        least_repetitions=LEAST_REPETITIONS,
-        plants=plants,
-        plant_rows=[line for experiment, _, rows in found for line in _on_plants(experiment, rows, plants)],
-    )
+    legs = [
+        {**leg, "rows": [line for experiment, _, rows in found for line in _on_plants(experiment, rows, leg["plants"])]}
+        for leg in plants_before()
+    ]
+    text = _rendered("index.md", found=found, least_repetitions=LEAST_REPETITIONS, legs=legs)
     return _write(folder / INDEX, text)
 
 

@@ -168,13 +168,14 @@ class Again:
 
     The verdict stays that of the seeds that were fixed before. `files` are the configurations and scripts it was run
     with: name -> the sha256 of all versions that make the same leg. Repetitions of another leg are not put together
-    with these.
+    with these, nor any of a run that an engine with a mistake mended since made: `mistake` names it, "" for none.
     """
 
     count: int
     of: int
     seed: int
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    mistake: str = ""
 
 
 @dataclass(frozen=True, slots=True)

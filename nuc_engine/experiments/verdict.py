@@ -268,8 +268,8 @@ def judge_row(row: TableRow, trials: Sequence[Trial], control: Sequence[Trial], 
 def other_runs(row: TableRow, seen: RowVerdict, verdict: Verdict) -> tuple[Again, ...]:
     """Return the runs of `row.again` whose repetitions can be put together with this verdict's.
 
-    Not one by the same seeds, and none where this is no verdict, or that of a real leg, or of an emulated one by other
-    configurations, plants or scripts.
+    Not one by the same seeds or by an engine with a mistake, and none where this is no verdict, or that of a real leg,
+    or of an emulated one by other configurations, plants or scripts.
     """
     if verdict.bus != EMULATED or verdict.standing:
         return ()
@@ -277,7 +277,8 @@ def other_runs(row: TableRow, seen: RowVerdict, verdict: Verdict) -> tuple[Again
     return tuple(
         again
         for again in row.again
-        if not any(again.seed <= trial.seed < again.seed + again.of for trial in seen.trials)
+        if not again.mistake
+        and not any(again.seed <= trial.seed < again.seed + again.of for trial in seen.trials)
         and all(ran.get(name) in again.files.get(name, ()) for name in names)
     )
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 
-from benchmarks import lesions, maps, robust, thresholds
+from benchmarks import free, lesions, maps, readings_reversed, robust, thresholds
 from nuc_engine.bout.run import prepare_bout
-from nuc_engine.machine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration, find_script
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, load_spec
 from sccils_schemas.documents import HdsoMod, HdsoScript
+from tests.configs.documents import initial_values, shipped
 
 ACTIONS = (
     ("TC1_protractionDEP", "TC1_retractionLEV"),
@@ -117,3 +120,53 @@ class TestThresholds:
         first, *others = points.values()
         assert first
         assert all(other == first for other in others)
+
+
+class TestFree:
+    def test_page_is_what_the_files_say(self) -> None:
+        assert free.PAGE.read_text(encoding="utf-8") == free.page()
+
+    def test_of_several_sources_the_one_that_leaves_most_freedom_counts(self, tmp_path: Path) -> None:
+        plant = tmp_path / "plant.toml"
+        plant.write_text(
+            "[a] # assumed, all\nx = 1\ny = 2 # printed (1.2)\nz = 3 # level 3, which is printed, fitted before\n"
+            "[b]\nx = 1 # no motor there\ny = 2 # fitted; the robot's are not printed\n"
+        )
+        sources = {"a.x": "assumed", "a.y": "printed", "a.z": "fitted", "b.x": "follows", "b.y": "fitted"}
+        assert free.plant_sources(plant) == sources
+
+    def test_what_was_found_of_a_configuration_is_where_it_differs_from_the_printed_one(self) -> None:
+        own, printed = (initial_values(shipped(name)) for name in ("null_roach", "lin_roach"))
+        assert {number for number in own if own[number] != printed[number]} <= set(free.FOUND["null_roach"])
+
+
+class TestReversed:
+    def test_the_other_reading_changes_three_rules_and_no_number(self) -> None:
+        text = find_script(readings_reversed.SCRIPT).read_text(encoding="utf-8")
+        one, other = (readings_reversed.Job(reading, (), 1) for reading in readings_reversed.READINGS)
+        assert readings_reversed.script_of(text, one) == text
+        changed = [
+            (a, b)
+            for a, b in zip(text.split(), readings_reversed.script_of(text, other).split(), strict=True)
+            if a != b
+        ]
+        assert len(changed) == 3
+        assert not any(re.sub("retLEV|proDEP", "", a) != re.sub("retLEV|proDEP", "", b) for a, b in changed)
+
+    def test_drawn_thresholds_are_what_itf_writes_and_nothing_else(self, tmp_path: Path) -> None:
+        text = find_script(readings_reversed.SCRIPT).read_text(encoding="utf-8")
+        job = readings_reversed.Job(readings_reversed.READINGS[0], ((104, 33.0), (107, 111.0), (109, 44.0)), 1)
+        (tmp_path / "a.xml").write_text(readings_reversed.script_of(text, job))
+        was, now = (
+            prepare_bout(readings_reversed.CONFIG, each).script
+            for each in (readings_reversed.SCRIPT, str(tmp_path / "a.xml"))
+        )
+        assert was is not None
+        assert now is not None
+        written = {(e.id_num, e.time_s, e.data) for e in now.entries if isinstance(e, HdsoMod)}
+        before = {(e.id_num, e.time_s, e.data) for e in was.entries if isinstance(e, HdsoMod)}
+        assert written - before == {(104, 20.0, (33.0,)), (107, 20.0, (111.0,)), (109, 20.0, (44.0,))}
+
+    def test_script_without_these_rules_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="expected 3"):
+            readings_reversed.script_of("", readings_reversed.Job(readings_reversed.READINGS[1], (), 1))

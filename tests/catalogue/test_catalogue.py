@@ -78,6 +78,13 @@ def test_rows_say_what_they_ask_for(experiment: Experiment, row: TableRow) -> No
 
 
 @pytest.mark.parametrize(("experiment", "row"), ROWS)
+def test_no_control_has_a_bout_twice(experiment: Experiment, row: TableRow) -> None:
+    # Of which a criterion could ask opposite things, so that it would fail whatever the leg does.
+    bouts = [(p.config, p.script, p.values, p.plant, p.edits, p.moved) for p in row.control.bouts]
+    assert all(one not in bouts[:k] for k, one in enumerate(bouts))
+
+
+@pytest.mark.parametrize(("experiment", "row"), ROWS)
 def test_criteria_and_probes_ask_of_bouts_and_windows_that_are_there(experiment: Experiment, row: TableRow) -> None:
     asked = [(row.criterion.asks, row.bouts), (row.criterion.asks, row.control.bouts)]
     asked += [(probe.measure.__self__.asks, level.bouts) for probe in row.probes for level in probe.levels]

@@ -114,9 +114,9 @@ def test_texts_are_filled_from_the_committed_verdicts(name: str) -> None:
 def test_a_text_quotes_what_was_measured_and_says_so_where_nothing_was() -> None:
     row, seen, verdict = judged("muscles-sideways")
     (found,) = seen.evidence
-    level = next(one for one in found.levels if one.label == "24")
+    level = next(one for one in found.levels if one.label == "26")
     name = "null has stopped (share)"
-    told = f"null stops in {{}} of {level.numbers[name].count}"
+    told = f"and {{}} of {level.numbers[name].count} repetitions each, while"
     numbers = {**level.numbers, name: replace(level.numbers[name], middle=1.0)}
     levels = tuple(replace(one, numbers=numbers) if one is level else one for one in found.levels)
     other = replace(seen, evidence=(replace(found, levels=levels),))

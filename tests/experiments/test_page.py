@@ -284,6 +284,9 @@ def test_runs_of_other_legs_are_not_put_together():
         assert "With other seeds" not in with_files(**{key: value for key, value in same.items() if key != name})
     unknown = tiny.experiment(replace(ROW, again=(Again(13, 20, 50001),)))
     assert "With other seeds" not in page(unknown, verdict)
+    mistaken = tiny.experiment(replace(ROW, again=(Again(13, 20, 50001, FILES, "B19"),)))
+    sources = replace(verdict.sources, files=same)
+    assert "With other seeds" not in page(mistaken, replace(verdict, sources=sources))
 
 
 def test_the_record_for_machines_tells_what_other_seeds_do_to_a_verdict(tmp_path):

@@ -157,9 +157,13 @@ class _File(_Strict, kw_only=True):
 
 
 class _Run(_Strict, kw_only=True):
-    """A run of all rows, or some, on other seeds: by row, how many repetitions were as seen, of how many valid ones."""
+    """A run of all rows, or some, on other seeds: by row, how many repetitions were as seen, of how many valid ones.
+
+    `mistake` is the reading (docs/readings.md) by which its engine was wrong.
+    """
 
     seed: int
+    mistake: str = ""
     as_seen: dict[str, tuple[int, int]]
 
 
@@ -270,7 +274,11 @@ def _experiment(own: _Experiment, seed: int, texts: Mapping[tuple[str, str], str
                 explanation=texts.get((name, "why"), ""),
                 remark=texts.get((name, "to be noted"), ""),
                 reservation=row.reservation,
-                again=tuple(Again(*run.as_seen[key], run.seed, runs.files) for run in runs.runs if key in run.as_seen),
+                again=tuple(
+                    Again(*run.as_seen[key], run.seed, runs.files, run.mistake)
+                    for run in runs.runs
+                    if key in run.as_seen
+                ),
                 summary=_SUMMARIES[row.summary],
                 picture=_PICTURES[row.picture],
             )
