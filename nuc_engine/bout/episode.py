@@ -25,7 +25,7 @@ from nuc_engine.control.faults import FAULTS
 from nuc_engine.episode.document import RunConfig, RunConfigError, read_run
 from nuc_engine.episode.loop import EpisodeEnd, run_steps
 from nuc_engine.flight.tables import SYSTEMS
-from nuc_engine.machine.locations import find_configuration
+from nuc_engine.machine.locations import RUN_FILE, find_configuration
 from nuc_engine.recording import manifest
 from nuc_engine.recording.compare import FileDifference
 from nuc_engine.recording.directory import make_directory
@@ -33,8 +33,6 @@ from nuc_engine.recording.files import COLUMNS_FILE, EPISODE_LOG
 from nuc_engine.recording.manifest import Manifest, versions, write_manifest
 from nuc_engine.recording.rows import RowLog, describe_rows, read_rows
 
-RUN_FILE = "run.toml"
-"""Its name in a configuration's folder, and in a data directory."""
 MOST_BYTES = 1 << 18
 VIRTUAL = "virtual"
 
@@ -61,11 +59,6 @@ class RecordedEpisode:
     folder: Path
     run: RunConfig
     end: EpisodeEnd
-
-
-def is_episode(folder: Path) -> bool:
-    """Say whether a folder holds a RunConfig: as a configuration, or as the data directory of an episode."""
-    return (folder / RUN_FILE).is_file()
 
 
 def read_document(folder: Path) -> dict[str, Any]:

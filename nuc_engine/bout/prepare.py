@@ -15,7 +15,6 @@ from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan
 from nuc_engine.model.rulecheck import find_dead_rules
-from nuc_engine.plants.gravity import compensated
 from nuc_engine.recording.files import SCRIPT_FILE
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.model import Model, check_script, load_model, load_script
@@ -94,6 +93,10 @@ def prepare_spec(spec: BoutSpec, *, scripted: bool = True) -> Prepared:
     prepared = prepare_bout(spec.config, script, spec.name, values, families)
     check_spec(spec, prepared.plan)
     plant = find_configuration(spec.config) / spec.plant_file
+    if not spec.gravity_compensation:
+        return prepared
+    from nuc_engine.plants.gravity import compensated  # which needs numpy
+
     try:
         plan = compensated(prepared.plan, plant, spec.gravity_compensation, spec.plant)
     except PlanError as error:

@@ -17,7 +17,11 @@ Exit status: 0 good, 1 what was asked about is bad, 2 the command line itself is
 from __future__ import annotations
 
 import io
+import os
 import sys
+
+_QUICKER = {"OPENBLAS_NUM_THREADS": "1", "MUJOCO_GL": "disable"}
+"""Of libraries: the threads of linear algebra, which has little to do here, and windows of MuJoCo, which shows none."""
 
 
 def main() -> None:
@@ -31,6 +35,8 @@ def main() -> None:
             sys.exit(status)
     from nuc_engine.cli.app import app
 
+    for name, value in _QUICKER.items():
+        os.environ.setdefault(name, value)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A pipe on Windows knows 200 letters; for the others there is a way to write them, and no reason to end.
         sys.stdout.reconfigure(errors="backslashreplace")

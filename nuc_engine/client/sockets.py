@@ -86,8 +86,10 @@ def open_commands(context: zmq.Context[Any], address: str, own: Keys | None, ide
         socket.setsockopt(zmq.ROUTING_ID, identity)
     try:
         _connect(socket, address, own)
-    except ClientError:
+    except BaseException:
+        # What stays open keeps the context from ending, for ever.
         watched.close()
+        socket.close()
         raise
     return socket, watched
 

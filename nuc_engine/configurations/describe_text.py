@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nuc_engine.configurations.describe import Data
-from nuc_engine.configurations.pose import Pose
 from nuc_engine.model.values import UNSET
+
+if TYPE_CHECKING:
+    from nuc_engine.configurations.pose import Pose
 
 WIDTH = 80
 _GROUPS = (

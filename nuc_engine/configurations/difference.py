@@ -13,8 +13,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from nuc_engine.bout.episode import compare_rows, is_episode
+from nuc_engine.bout.episode import compare_rows
 from nuc_engine.configurations.describe import Data, describe_model
+from nuc_engine.machine.locations import is_episode
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.planning import build_plan
 from nuc_engine.model.store import refusal

@@ -11,9 +11,7 @@ from pathlib import Path
 
 from drivers.errors import BusUrlError
 from drivers.factory import family_names, find_family
-from nuc_engine.bout.episode import RUN_FILE, is_episode, read_document
-from nuc_engine.episode.document import RunConfigError, read_run
-from nuc_engine.flight.tables import SYSTEMS
+from nuc_engine.machine.locations import RUN_FILE, is_episode
 from nuc_engine.model import extensions
 from nuc_engine.model.changes import ScriptRefused, prepare
 from nuc_engine.model.extensions import EXTENSIONS_FILE
@@ -21,7 +19,7 @@ from nuc_engine.model.motors import serves
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan
 from nuc_engine.model.rulecheck import find_dead_rules
-from nuc_engine.plants.mjcf import overridden
+from nuc_engine.plants.fit import overridden
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, load_spec
 from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoMod, HdsoScript, JointList
 from sccils_schemas.model import JOINTS_FILE, Model, load_any, load_model
@@ -57,6 +55,11 @@ def check_path(path: Path, model: Model | None = None) -> Checked:
 
 
 def _check_run(folder: Path) -> Checked:
+    # A leg is checked without what flies.
+    from nuc_engine.bout.episode import read_document
+    from nuc_engine.episode.document import RunConfigError, read_run
+    from nuc_engine.flight.tables import SYSTEMS
+
     problems = Problems()
     try:
         read_run(read_document(folder), SYSTEMS)

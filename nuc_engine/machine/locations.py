@@ -9,6 +9,10 @@ CHECKOUT = PACKAGE.parent
 """The folder of the package, and the one it lies in: the checkout, or site-packages."""
 
 
+RUN_FILE = "run.toml"
+"""The name of a RunConfig in a configuration's folder, and in a data directory."""
+
+
 class NotFound(Exception):
     """A configuration or script that is nowhere; the message lists what there is."""
 
@@ -24,6 +28,11 @@ def find_configuration(name: str) -> Path:
                 return root / name
     known = ", ".join([*list_configurations(), *list_runs()]) or "none"
     raise NotFound(f"no configuration {name!r}: expected a folder with joints.xml or run.toml, or one of: {known}")
+
+
+def is_episode(folder: Path) -> bool:
+    """Say whether a folder holds a RunConfig: as a configuration, or as the data directory of an episode."""
+    return (folder / RUN_FILE).is_file()
 
 
 def find_script(name: str) -> Path:
@@ -47,7 +56,7 @@ def list_configurations() -> list[str]:
 
 def list_runs() -> list[str]:
     """Return the names of all configurations that are a RunConfig, found by name."""
-    return sorted({path.parent.name for root in _roots("configs") for path in root.glob("*/run.toml")})
+    return sorted({path.parent.name for root in _roots("configs") for path in root.glob(f"*/{RUN_FILE}")})
 
 
 def list_scripts() -> list[str]:

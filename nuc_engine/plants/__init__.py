@@ -3,6 +3,7 @@
     compiled         MuJoCo as the legs use it
     errors           what can go wrong before a plant runs
     events           things that happen to an emulated leg from outside, on the plant's own clock
+    fit              a plan with the geometry of a plant, as far as the two fit
     gravity          what carries a leg's own weight
     hand             what takes a leg apart and puts it together: a joint disconnected, a weight hung on
     kicks            kicks that are left to the seed

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from nuc_engine.model.kinematics import dh_transform
 from nuc_engine.model.plan import GravityPlan, JointPlan, LinkPlan, MotorPlan, Plan, PlanError
-from nuc_engine.plants.mjcf import kind_of, overridden
+from nuc_engine.plants.fit import overridden
+from nuc_engine.plants.mjcf import kind_of
 from nuc_engine.plants.spec import NO_OVERRIDES, PlantSpec, PlantSpecError, load_spec, parse_spec
 
 _CM: Final = 0.01

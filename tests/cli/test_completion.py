@@ -46,5 +46,12 @@ def test_own_configurations_complete_too(complete, tmp_path) -> None:
     assert complete("run", "my") == ["my_leg"]
 
 
+def test_names_complete_where_no_daemon_is(complete, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert "TC1_angle" in complete("ctl", "get", "TC1_a")
+    assert complete("ctl", "set", "TC1_retLEV_C") == ["TC1_retLEV_CTang="]
+    assert complete("ctl", "limp", "Femur-T") == ["Femur-Tibia"]
+
+
 def test_options_complete(complete) -> None:
     assert complete("run", "--sc") == ["--script", "--scratch"]

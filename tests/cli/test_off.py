@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,18 +15,12 @@ import pytest
 from nuc_engine.cli.ctl import command
 from nuc_engine.cli.off import Wanted, hurry, read
 from nuc_engine.client import offpath
+from tests.cli.loading import SLOW, foreign, loaded
 from tests.client.fake_daemon import FakeDaemon, Leg, serving
 
 pytestmark = pytest.mark.timeout(120)  # seconds: nothing is judged by it
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = """
-import atexit, json, sys
-told = sys.argv.pop(1)
-atexit.register(lambda: open(told, "w").write(json.dumps(sorted(sys.modules))))
-from nuc_engine.cli import main
-main()
-"""
 DOCUMENT = '<?xml version="1.0"?><sccils_commandscript><Command commandtype="stop"/></sccils_commandscript>'
 DONE = b'<?xml version="1.0"?><sccils_commandscript><CommandResponse status="success"/></sccils_commandscript>'
 
@@ -52,9 +44,6 @@ OF_ALL = {
     *(f"nuc_engine.model{part}" for part in ("", ".comparisons", ".decimals")),
     *(f"nuc_engine.recording{part}" for part in ("", ".formats")),
 }
-SLOW = {"asyncio", "importlib.metadata", "logging", "ssl", "tomllib", "xml"}
-"""Parts of Python that cost a good part of a second on a small machine."""
-
 CHANNEL = {"click", "msgspec", "zmq"}
 LANGUAGE = {*CHANNEL, "sccils_schemas"}
 
@@ -123,22 +112,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     daemon.sccils = [DONE]
     with serving(daemon, f"ipc://{folder}/command"):
         yield folder
-
-
-def loaded(place: Path, *words: str) -> tuple[set[str], str]:
-    """Return the modules that `nuc` has loaded when it ends, and what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, "modules", *words], cwd=place, capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return set(json.loads((place / "modules").read_text())), done.stdout + done.stderr
-
-
-def foreign(modules: set[str]) -> set[str]:
-    tops = {name.partition(".")[0] for name in modules} - {"__main__", "nuc_engine"}
-    # msgspec loads typing_extensions where that is installed.
-    tops -= sys.stdlib_module_names | {"typing_extensions"}
-    return {name for name in tops if "cython" not in name and not name.startswith("_")}
 
 
 def ours(modules: set[str]) -> set[str]:

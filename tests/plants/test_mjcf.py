@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from drivers.factory import find_family
 from nuc_engine.model.kinematics import joint_origins
 from nuc_engine.model.plan import Plan
-from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml, overridden, quaternion
+from nuc_engine.plants.fit import overridden
+from nuc_engine.plants.mjcf import FOOT, GROUND, leg_xml, quaternion
 from nuc_engine.plants.spec import PlantSpec, PlantSpecError, parse_spec
 from tests.plants.leg_plans import ROACH, STICK
 from tests.plants.specs import data, spec

@@ -5,6 +5,7 @@ import struct
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,12 @@ from sccils_schemas.parser import parse
 from tests.engine.models import one_joint
 
 PLAN = one_joint()
+
+
+@given(st.text("ab&<>'\"\n\r\t"))
+def test_attributes_are_written_as_python_would(text: str) -> None:
+    element = hdso_mod(replace(hdso("float"), name=text), (1.0,), 0)
+    assert f" name={quoteattr(text)} NumElts" in element
 
 
 def hdso(datatype: str, count: int = 1, kind: str = "parameter", dims=None) -> HdsoPlan:

@@ -16,8 +16,7 @@ from nuc_engine.cli.terminal.output import count, heading, note, say, say_json, 
 
 def is_run(config: str) -> bool:
     """Say whether a configuration is a RunConfig; a name that is none of any is left to whoever looks for it."""
-    from nuc_engine.bout.episode import is_episode
-    from nuc_engine.machine.locations import NotFound, find_configuration
+    from nuc_engine.machine.locations import NotFound, find_configuration, is_episode
 
     try:
         return is_episode(find_configuration(config))

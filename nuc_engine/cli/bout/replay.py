@@ -97,13 +97,16 @@ def command(
 
 
 def _repeat(folder: Path, recorded: bool) -> ReplayReport:
-    from nuc_engine.bout.episode import is_episode, replay_episode
-    from nuc_engine.bout.replay import replay_bout, replay_inputs
+    from nuc_engine.machine.locations import is_episode
 
     if is_episode(folder):
+        from nuc_engine.bout.episode import replay_episode
+
         if recorded:
             raise click.UsageError(f"--recorded is for bouts of a leg; {folder} is an episode, which has no replies")
         return replay_episode(folder)
+    from nuc_engine.bout.replay import replay_bout, replay_inputs
+
     if recorded:
         return replay_inputs(folder)
     with ProgressLine(f"{folder} again") as progress:

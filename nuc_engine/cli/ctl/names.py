@@ -39,7 +39,7 @@ def _target(ctx: click.Context) -> Target:
     if isinstance(ctx.obj, Target):
         return ctx.obj
     given = (ctx.parent or ctx).params
-    return Target(given.get("address") or Target.address, given.get("name") or "", given.get("keys"))
+    return Target(given.get("address") or "", given.get("name") or "", given.get("keys"))
 
 
 def _models(target: Target) -> list[Mapping[str, Any]]:

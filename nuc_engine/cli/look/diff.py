@@ -197,7 +197,8 @@ def difference_lines(difference: ConfigurationDifference) -> list[str]:
 
 
 def _open(text: str) -> _Thing:
-    from nuc_engine.bout.episode import is_episode, read_document
+    from nuc_engine.bout.episode import read_document
+    from nuc_engine.machine.locations import is_episode
     from nuc_engine.recording.manifest import read_record
 
     path = _locate(text)

@@ -95,7 +95,7 @@ def command(
     joint, with the joints' actions in their colours. Of a span too long for its cycles to be told apart, parts are
     shown. A flight has one figure, flight: its path beside its reference, errors, attitude, controls.
     """
-    from nuc_engine.bout.episode import is_episode
+    from nuc_engine.machine.locations import is_episode
 
     of_path = {"--projection": projection, "--joint": joints, "--offset": offset_cm is not None}
     idle = [option for option, given in of_path.items() if given]

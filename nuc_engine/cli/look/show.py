@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from nuc_engine.cli.terminal.output import faint, folded, heading, note_warnings, patch, plain, say, say_json, strong
 from nuc_engine.cli.terminal.params import RUNNABLE, NucCommand, as_json, configuration, script
+
+if TYPE_CHECKING:
+    from nuc_engine.configurations.pose import Pose
+    from nuc_engine.model.plan import Plan
 
 
 @click.command(
@@ -43,18 +49,14 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
         if script is not None or angles is not None:
             raise click.UsageError(f"--script and --angles are for legs; {config} is a RunConfig")
         return show_run(config, as_json=as_json)
-    from nuc_engine.bout.run import prepare_bout
+    from nuc_engine.bout.prepare import prepare_bout
     from nuc_engine.configurations.describe import describe_changes, describe_model
     from nuc_engine.configurations.describe_text import TextStyles, change_lines, model_lines, pose_lines
-    from nuc_engine.configurations.pose import PoseError, parse_angles, pose
     from sccils_schemas.by_hand import PlantEntry
 
     prepared = prepare_bout(config, script)
     note_warnings(config, prepared.warnings)
-    try:
-        where = None if angles is None else pose(prepared.plan, parse_angles(angles, prepared.plan))
-    except PoseError as error:
-        raise click.UsageError(f"--angles {angles}: {error}") from error
+    where = None if angles is None else _pose(angles, prepared.plan)
     by_hand = [] if prepared.script is None else [e for e in prepared.script.entries if isinstance(e, PlantEntry)]
     changes = None if script is None else describe_changes(prepared.plan, prepared.changesets, by_hand)
     whole = everything or (where is None and changes is None)
@@ -73,3 +75,12 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
         lines += [*pose_lines(where, ink), ""]
     say("\n".join(row for line in lines[:-1] for row in folded(line)))
     return 0
+
+
+def _pose(angles: str, plan: Plan) -> Pose:
+    from nuc_engine.configurations.pose import PoseError, parse_angles, pose
+
+    try:
+        return pose(plan, parse_angles(angles, plan))
+    except PoseError as error:
+        raise click.UsageError(f"--angles {angles}: {error}") from error

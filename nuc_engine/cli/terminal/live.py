@@ -20,7 +20,7 @@ from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.kinematics import joint_origins
 from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.store import Store
-from nuc_engine.plants.mjcf import as_drawn
+from nuc_engine.plants.fit import as_drawn
 from nuc_engine.plants.scripted import events_of
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, load_spec
 from sccils_schemas.model import Model
