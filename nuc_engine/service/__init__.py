@@ -10,10 +10,15 @@
     control             who is in control
     core_link           the service's end of the rings
     data_requests       requests for data
+    datagrams           the newest state as datagrams, to one address
     desk                messages taken from clients to what does them
     dispatch            a request checked, carried out and answered, in MessagePack or JSON
     edits               edits that took effect
     elements            `NAME[k]`: one element of an HDSO, by name
+    episode_link        the server's end of the process that runs its episodes
+    episode_serve       a server of episodes put together
+    episode_worker      the process that runs episodes, and sends the newest step of one
+    episodes            a server of episodes: START, STOP, STATUS
     errors              errors of the service
     folders             where names in requests lead
     hub                 what every method of the channel works with: core, clients, control, logger
@@ -42,7 +47,8 @@
     serve               the daemon put together: processes forked, ports opened
     service             one turn of the loop: core, keys, messages, telemetry
     streams             whose streams are whose
-    telemetry           named values on a publishing socket, and the newest of them as datagrams
+    telemetry           named values on a publishing socket
+    turns               turns of a server on an asyncio loop
     values_in           values in force, read without hurry
     waiting             what requests wait for, on asyncio; work beside the loop
 

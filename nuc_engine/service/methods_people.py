@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from drivers.units import NS_PER_S
 from nuc_engine.messages import requests
@@ -70,6 +72,13 @@ async def leave(hub: ChannelHub, client: ConnectedClient, _asked: requests.Leave
     return NoAnswer()
 
 
+async def events(
+    hub: ChannelHub, _client: ConnectedClient, asked: requests.EventsRequest
+) -> Sequence[Mapping[str, Any]]:
+    """Say what happened lately."""
+    return hub.recent.since(asked.since)
+
+
 def _version() -> str:
     try:
         return importlib.metadata.version("nuc-engine")
@@ -96,5 +105,6 @@ HANDLERS: Handlers = {
     requests.HandOverRequest: hand_over,
     requests.ReleaseControlRequest: release_control,
     requests.LeaveRequest: leave,
+    requests.EventsRequest: events,
 }
 """What does the requests of this part."""

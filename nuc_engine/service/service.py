@@ -27,6 +27,7 @@ from nuc_engine.service.channel import ReadySockets, Sockets
 from nuc_engine.service.clients import Clients
 from nuc_engine.service.control import ControlLease
 from nuc_engine.service.core_link import MOST_READ, CoreLink
+from nuc_engine.service.datagrams import Datagrams
 from nuc_engine.service.desk import MESSAGES_NS, Desk
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.hub import Hub, wake
@@ -35,7 +36,8 @@ from nuc_engine.service.mirror import Moment
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.sccils import Session
 from nuc_engine.service.streams import Streams
-from nuc_engine.service.telemetry import Datagrams, Recipes
+from nuc_engine.service.telemetry import Recipes
+from nuc_engine.service.turns import Turns
 from nuc_engine.service.waiting import Waiting, Workshop
 
 LONGEST_MS = 50
@@ -45,11 +47,11 @@ _STAY_MS = 1
 _HOUSEKEEPING_NS = 1_000_000_000
 
 
-class Service:
+class Service(Turns):
     """Answers clients, sends telemetry, follows the core. Raises ServiceError when it cannot be opened.
 
     `now_ns` is CLOCK_MONOTONIC, `unix_time_s` seconds since 1970. `dump_wanted` says that the data logger wants a STORE
-    record; it is asked in every turn. `over` is known once something has gone wrong that a new process may not have.
+    record; it is asked in every turn.
     """
 
     def __init__(
@@ -70,12 +72,8 @@ class Service:
         self._housekeeping_ns = 0
         udp = read_datagram_address(options.udp) if options.udp else None
         self._access = Access(options.keys)
-        self.sockets = Sockets((command, *options.commands), tuple({telemetry: 0, options.telemetry: 0}), self._access)
-        self.sockets.more = self._again
-        self._loop = loop
-        self._timer: asyncio.Handle | None = None
-        self._soon = False
-        self.over: asyncio.Future[None] = loop.create_future()
+        published = tuple({telemetry: 0, options.telemetry: 0})
+        super().__init__(loop, Sockets((command, *options.commands), published, self._access))
         self._core_wakes = select.poll()
         self._core_wakes.register(launch.to_service, select.POLLIN)
         self._datagrams = None if udp is None else Datagrams(*udp)
@@ -115,42 +113,14 @@ class Service:
         """
         gc.collect()
         gc.freeze()
-        for descriptor in self.sockets.descriptors:
-            self._loop.add_reader(descriptor, self._turn)
         self._loop.add_reader(self._to_service, self._called)
-        self._loop.call_soon(self._turn)
+        super().begin()
 
     def _called(self) -> None:
         """Hear the core, or the supervisor."""
         with suppress(BlockingIOError):  # it was heard while an edit was waited for
             os.eventfd_read(self._to_service)
         self._turn()
-
-    def _again(self) -> None:
-        """Take one more turn, once those who wait have had theirs."""
-        if not self._soon:
-            self._soon = True
-            self._loop.call_soon(self._turn)
-
-    def _turn(self) -> None:
-        self._soon = False
-        if self._timer is not None:
-            self._timer.cancel()
-        try:
-            read = self.step()
-        except Exception as error:
-            self.fail(error)
-            return
-        # A descriptor of ZeroMQ tells of a change, not that there is something to read.
-        if self.sockets.ready(read):
-            self._again()
-        else:
-            self._timer = self._loop.call_later(self._wait_ms() / 1000, self._turn)
-
-    def fail(self, error: BaseException) -> None:
-        """Let the service end because of this."""
-        if not self.over.done():
-            self.over.set_exception(error)
 
     def step(self) -> ReadySockets:
         """Do everything that there is to do now; return the sockets that were read."""
@@ -192,16 +162,14 @@ class Service:
 
     def close(self) -> None:
         """Close the sockets."""
-        if self._timer is not None:
-            self._timer.cancel()
-        for descriptor in (*self.sockets.descriptors, self._to_service):
-            self._loop.remove_reader(descriptor)
+        self._loop.remove_reader(self._to_service)
         self.hub.workshop.close()
-        self.sockets.close()
+        super().close()
         if self._datagrams is not None:
             self._datagrams.close()
 
-    def _wait_ms(self) -> int:
+    def wait_ms(self) -> int:
+        """Return how long nothing is due for."""
         hub, now_ns = self.hub, self._now_ns()
         start_ns = self._words[Word.BOUT_START] if hub.bout else None
         due = [hub.reads.next_ns(start_ns, now_ns)]
