@@ -86,6 +86,8 @@ class EpisodeSocket:
     def __init__(self, hub: EpisodeHub, access: PageAccess) -> None:
         self._hub, self._access = hub, access
         self.open = self.turned_away = 0
+        self.renew: Callable[[], object] = bool
+        """Called where a token was used, so that there is another one."""
 
     def check(self, connection: ServerConnection, request: Request) -> Response | None:
         """Refuse who is none of ours before it is a WebSocket."""
@@ -123,7 +125,10 @@ class EpisodeSocket:
             return None
         if first.session is not None and self._access.knows(first.session):
             return first.session
-        return None if first.token is None else self._access.exchange(first.token)
+        secret = None if first.token is None else self._access.exchange(first.token)
+        if secret is not None:
+            self.renew()
+        return secret
 
     async def _talk(self, connection: ServerConnection) -> None:
         hub, key, outbox = self._hub, b"\xff" + token_bytes(8), Outbox()
@@ -186,9 +191,10 @@ async def open_socket(hub: EpisodeHub, port: int, show: Callable[[str], None]) -
             return json.dumps({"url": url, "origin": f"http://{_HOST}:{port}", "token": access.new_token()}) + "\n"
 
         door = EpisodeSocket(hub, access)
-        with kept_file("token.json", written) as path:
+        with kept_file("token.json", written) as kept:
+            door.renew = kept.renew
             async with _server(door, listening):
-                show(f"listens at {url}  (token in {path})")
+                show(f"listens at {url}  (token in {kept.path})")
                 yield door
 
 

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -160,12 +160,14 @@ def _config(workbench: Workbench) -> uvicorn.Config:
     )
 
 
-def redirect_file(access: PageAccess, port: int) -> AbstractContextManager[Path]:
+@contextmanager
+def redirect_file(access: PageAccess, port: int) -> Generator[Path]:
     """Keep a file that leads to the page with a token that is good, for its owner alone.
 
     A URL on a command line is seen by every user of the machine; this is not.
     """
-    return kept_file("open.html", lambda: _REDIRECT.format(url=f"http://{_HOST}:{port}/#t={access.new_token()}"))
+    with kept_file("open.html", lambda: _REDIRECT.format(url=f"http://{_HOST}:{port}/#t={access.new_token()}")) as kept:
+        yield kept.path
 
 
 @contextmanager

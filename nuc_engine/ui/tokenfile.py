@@ -8,12 +8,20 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from nuc_engine.ui.access import TOKEN_S
 
 
+class KeptFile(NamedTuple):
+    """Where it is, and what writes it anew at once."""
+
+    path: Path
+    renew: Callable[[], None]
+
+
 @contextmanager
-def kept_file(name: str, written: Callable[[], str]) -> Generator[Path]:
+def kept_file(name: str, written: Callable[[], str]) -> Generator[KeptFile]:
     """Keep a file, in a new folder, for its owner alone, and write it anew before a token in it is too old."""
     root = os.environ.get("XDG_RUNTIME_DIR")
     with tempfile.TemporaryDirectory(prefix="nuc-ui-", dir=root if root and Path(root).is_dir() else None) as folder:
@@ -36,7 +44,7 @@ def kept_file(name: str, written: Callable[[], str]) -> Generator[Path]:
         keeper = threading.Thread(target=keep, daemon=True)
         keeper.start()
         try:
-            yield page
+            yield KeptFile(page, renew)
         finally:
             ended.set()
             keeper.join()

@@ -80,7 +80,7 @@ class FlightView:
         half, (cu, cv) = _LEAST_M / 2, (self._flown[-1][u], self._flown[-1][v])
         window = self._windows.get(name, PlaneWindow(cu - half, cu + half, cv - half, cv + half))
         for points in (self._wanted, self._flown):
-            for point in (points[0], points[-1]):
+            for point in points:
                 window = window.including(point[u], point[v], 0.1 * (window.right - window.left))
         self._windows[name] = window
         for points, color in ((self._wanted, _WANTED), (self._flown, _FLOWN)):
