@@ -46,8 +46,8 @@ MOST_BYTES = 1 << 19
 """Bytes of one message: a RunConfig as long as one may be, in JSON."""
 FIRST_S = 2.0
 """How long a WebSocket may take to say whose it is."""
-REFUSED, CROWDED, TOO_SLOW = 4003, 4004, 4008
-"""Codes a WebSocket is closed with: no session; too many of them; what is sent is not taken."""
+REFUSED, CROWDED = 4003, 4004
+"""Codes a WebSocket is closed with: no session; too many of them."""
 
 _HOST = "127.0.0.1"
 _QUEUED = 16
@@ -140,6 +140,9 @@ class EpisodeSocket:
                 if client is not None:
                     hub.control.note_message(key, hub.now_ns)
                     carry_out(hub, EPISODE_METHODS, client, payload, _answers(client, outbox), form=JSON)
+                if outbox.full:  # whoever does not take what is sent would not take a goodbye either
+                    connection.transport.abort()
+                    break
         finally:
             sender.cancel()
             if (client := hub.clients.get(key)) is not None:
@@ -170,11 +173,9 @@ def _answers(client: ConnectedClient, outbox: Outbox) -> Callable[[bytes], None]
 
 
 async def _send_all(connection: ServerConnection, outbox: Outbox) -> None:
-    """Send what waits; end a WebSocket that does not take it."""
     with suppress(ConnectionClosed):
         while (message := await outbox.take()) is not None:
             await connection.send(message)
-        await connection.close(TOO_SLOW)
 
 
 @asynccontextmanager
