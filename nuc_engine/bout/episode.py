@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from nuc_engine.bout.replay import ReplayRefused, ReplayReport
 from nuc_engine.control.faults import FAULTS
 from nuc_engine.episode.document import RunConfig, RunConfigError, read_run
 from nuc_engine.episode.loop import EpisodeEnd, run_steps
+from nuc_engine.episode.system import Numbers
 from nuc_engine.flight.tables import SYSTEMS
 from nuc_engine.machine.locations import RUN_FILE, find_configuration
 from nuc_engine.recording import manifest
@@ -42,7 +43,7 @@ class EpisodeSpec:
     """Which episode: a configuration, by folder or name, and values that replace those of its run.toml.
 
     `changes` has them by dotted key, `seed` and `timing.duration_s` among them. `out` must not hold data unless
-    `overwrite`.
+    `overwrite`. Where there is no folder, `text` is the run.toml, and `config` only what it is called.
     """
 
     config: str
@@ -50,6 +51,20 @@ class EpisodeSpec:
     changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     overwrite: bool = False
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    text: bytes | None = None
+
+
+class EpisodeWatch(Protocol):
+    """Somebody who sees every step (`episode.loop.Watch`), and what they counted."""
+
+    def __call__(self, k: int, state: Numbers, reference: Numbers, control: Numbers) -> None:
+        """See a step. Raises KeyboardInterrupt where the episode is to end."""
+        ...
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the manifest's counts are to hold too."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,44 +78,62 @@ class RecordedEpisode:
 
 def read_document(folder: Path) -> dict[str, Any]:
     """Return the run.toml of a folder as it stands there. Raises RunConfigError."""
-    path = folder / RUN_FILE
+    return document_of(_content(folder))
+
+
+def _content(folder: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            text = file.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise RunConfigError([f"more than {MOST_BYTES:,} bytes; expected a RunConfig"])
-        return tomllib.loads(text.decode())
+        with (folder / RUN_FILE).open("rb") as file:
+            return file.read(MOST_BYTES + 1)
     except OSError as error:
         raise RunConfigError([f"cannot be read ({error.strerror}); expected a RunConfig"]) from error
+
+
+def document_of(text: bytes) -> dict[str, Any]:
+    """Return the content of a run.toml. Raises RunConfigError."""
+    if len(text) > MOST_BYTES:
+        raise RunConfigError([f"more than {MOST_BYTES:,} bytes; expected a RunConfig"])
+    try:
+        return tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:
-        if isinstance(error, RunConfigError):
-            raise
         raise RunConfigError([f"{error}; expected TOML"]) from error
 
 
 def load_run(folder: Path, changes: Mapping[str, Any] | None = None) -> RunConfig:
     """Return the episode of a folder's run.toml. Raises RunConfigError, every line of which names the file."""
+    return _read(str(folder / RUN_FILE), lambda: _content(folder), changes)
+
+
+def _read(where: str, content: Callable[[], bytes], changes: Mapping[str, Any] | None) -> RunConfig:
     try:
-        return read_run(read_document(folder), SYSTEMS, changes)
+        return read_run(document_of(content()), SYSTEMS, changes)
     except RunConfigError as error:
-        raise RunConfigError([f"{folder / RUN_FILE}: {problem}" for problem in error.problems]) from error
+        raise RunConfigError([f"{where}: {problem}" for problem in error.problems]) from error
 
 
-def record_episode(spec: EpisodeSpec) -> RecordedEpisode:
-    """Run one episode, and leave a complete data directory behind.
+def open_episode(spec: EpisodeSpec) -> tuple[str, bytes, RunConfig]:
+    """Return what an episode is called, its run.toml, and what that says. Raises RunConfigError or NotFound."""
+    if spec.text is not None:
+        given = spec.text
+        return spec.config, given, _read(f"{spec.config}/{RUN_FILE}", lambda: given, spec.changes)
+    source = find_configuration(spec.config)
+    run = load_run(source, spec.changes)
+    return source.resolve().name, (source / RUN_FILE).read_bytes(), run
+
+
+def record_episode(spec: EpisodeSpec, watch: EpisodeWatch | None = None) -> RecordedEpisode:
+    """Run one episode, and leave a complete data directory behind; `watch` sees every step.
 
     Raises RunConfigError, NotFound or DirectoryInUse before anything is written. An episode that stops early keeps what
     it has, and its manifest says why it stopped.
     """
-    source = find_configuration(spec.config)
-    run = load_run(source, spec.changes)
-    text = (source / RUN_FILE).read_bytes()
+    name, text, run = open_episode(spec)
     make_directory(spec.out, overwrite=spec.overwrite)
     (spec.out / RUN_FILE).write_bytes(text)
     columns = json.dumps(describe_rows(run.columns), indent=2) + "\n"
     (spec.out / COLUMNS_FILE).write_text(columns, encoding="utf-8", newline="\n")
     record = Manifest(
-        configuration=source.resolve().name,
+        configuration=name,
         clock=VIRTUAL,
         spec={**spec_record(run, spec.changes), "labels": dict(spec.labels)},
         inputs={RUN_FILE: manifest.sha256(spec.out / RUN_FILE)},
@@ -108,8 +141,9 @@ def record_episode(spec: EpisodeSpec) -> RecordedEpisode:
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     write_manifest(spec.out, record)
-    end, rows = _run(run, spec.out)
+    end, rows = _run(run, spec.out, watch)
     counts = {"steps": end.steps} if end.limited is None else {"steps": end.steps, "limited": end.limited}
+    counts |= {} if watch is None else watch.counts
     ended = record.ended(
         spec.out,
         end.state,
@@ -124,12 +158,12 @@ def record_episode(spec: EpisodeSpec) -> RecordedEpisode:
     return RecordedEpisode(spec.out, run, end)
 
 
-def _run(run: RunConfig, folder: Path) -> tuple[EpisodeEnd, int]:
+def _run(run: RunConfig, folder: Path, watch: EpisodeWatch | None) -> tuple[EpisodeEnd, int]:
     """Return how an episode ended and how many rows its log has."""
     log = RowLog(folder)
     try:
         with log:
-            end = run_steps(run, log)
+            end = run_steps(run, log, watch)
     except KeyboardInterrupt:
         end = EpisodeEnd("interrupted", "stopped by the operator", _steps(log, run), run.initial, None)
     except OSError as error:

@@ -4,6 +4,7 @@
     bout/        commands that run a leg
     bus/         servo buses at the bench
     ctl/         everything the daemon can be asked, from the command line
+    episode/     episodes that a server runs
     keys         keys of the daemon and of its clients, and who may do what
     look/        commands that look at documents, bouts and this machine
     many/        commands that run many bouts

@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "tune": ("many.tune", "look for values with which most bouts do what is wanted"),
         "minimise": ("many.minimise", "what a changeset needs, and which changesets commute"),
         "serve": ("bout.serve", "the engine beside a leg: real time, commands over a socket, until it is ended"),
+        "episode": ("episode", "episodes that a server runs: begin, end, watch one from other programs"),
         "emulate": ("bout.emulate", "a leg's servo bus on a pseudo-terminal, in real time"),
         "ui": ("ui", "the workbench in the browser: watch a leg, stop it, look at its bouts"),
         "ctl": ("ctl", "talk to a running daemon: run, tune, log, watch"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nuc_engine.machine.rundir import COMMAND, found, lives
+from nuc_engine.machine.rundir import COMMAND, EPISODES, found, lives
 from nuc_engine.messages.errors import ClientError, NotAnswered, nobody
 
 
@@ -36,3 +36,16 @@ def find_address() -> str:
     if len(living) > 1:
         raise ClientError(f"{len(living)} daemons run here; choose one with --address: {', '.join(living)}")
     return living[0]
+
+
+def find_episode_server() -> str:
+    """Return the address of the one server of episodes here. Raises NotAnswered for none, ClientError for several."""
+    folders = [folder for folder in found(os.environ, sockets=(EPISODES,)) if lives(folder)]
+    if not folders:
+        raise NotAnswered("no server of episodes runs here (start one: nuc episode serve)")
+    addresses = [f"ipc://{folder / EPISODES}" for folder in folders]
+    if len(addresses) > 1:
+        raise ClientError(
+            f"{len(addresses)} servers of episodes run here; choose one with --address: {', '.join(addresses)}"
+        )
+    return addresses[0]

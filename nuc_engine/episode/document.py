@@ -8,6 +8,7 @@
     [dynamics]  [controller]  [reference]  [stop]      as the system has them
     [random]                     "dynamics.mass_kg" = { uniform = [0.8, 1.2] }
     [log]                        every = 1: one row of so many steps is logged
+    [telemetry]                  rate_hz = 100: how often a server sends the newest state; nothing else follows from it
 
 Every number can be replaced by its dotted key (`reference.parts.0.radius_m`), and drawn from the seed; one that was
 replaced is drawn no more. Each key that is drawn has a stream of its own, so that one more changes nothing.
@@ -31,6 +32,7 @@ from nuc_engine.episode.system import ControlledSystem, Numbers, Pilot, Program,
 MOST_STEPS = 10**8
 _SHORTEST_S = 1e-9
 LARGEST_SEED = 2**63 - 1
+TELEMETRY_HZ = 100.0
 PARTS = ("controller", "dynamics", "reference")
 """Tables that have a sum of their own in the manifest."""
 _DRAWN_FROM = ("initial.", "dynamics.", "controller.", "reference.")
@@ -59,6 +61,7 @@ class RunConfig:
     program: Program
     stops: tuple[Stop, ...]
     every: int
+    telemetry_hz: float
     resolved: Mapping[str, Any]
     drawn: Mapping[str, float]
 
@@ -130,6 +133,11 @@ def _read(
     if log is not None:
         every = log.whole("every", 1, MOST_STEPS, 1)
         log.close()
+    telemetry = top.optional("telemetry")
+    telemetry_hz = TELEMETRY_HZ
+    if telemetry is not None:
+        telemetry_hz = telemetry.number("rate_hz", 0.1, 1000.0, TELEMETRY_HZ)
+        telemetry.close()
     if system is None:
         return None, problems
     initial = system.read_initial(top.table("initial"))
@@ -141,7 +149,9 @@ def _read(
     top.close()
     if problems:
         return None, problems
-    run = RunConfig(system, seed, dt_s, steps, initial, step, pilot, program, stops, every, data, drawn or {})
+    run = RunConfig(
+        system, seed, dt_s, steps, initial, step, pilot, program, stops, every, telemetry_hz, data, drawn or {}
+    )
     return run, problems
 
 

@@ -21,6 +21,9 @@ DIVERGED = "diverged"
 Record = Callable[[Numbers], object]
 """Takes a row of the log."""
 
+Watch = Callable[[int, Numbers, Numbers, Numbers], object]
+"""Sees every step before it is made: k, state, reference, control. It may hold the loop up, and end it by raising."""
+
 
 @dataclass(frozen=True, slots=True)
 class EpisodeEnd:
@@ -36,8 +39,8 @@ class EpisodeEnd:
     limited: int | None
 
 
-def run_steps(run: RunConfig, record: Record | None = None) -> EpisodeEnd:
-    """Run one episode; `record` is given its rows, one of `run.every`.
+def run_steps(run: RunConfig, record: Record | None = None, watch: Watch | None = None) -> EpisodeEnd:
+    """Run one episode; `record` is given its rows, one of `run.every`, `watch` every step.
 
     It ends early where a condition says so ("complete": that is what was asked for), and where a number is none any
     more ("fault"): then the last state is the one before.
@@ -58,6 +61,8 @@ def run_steps(run: RunConfig, record: Record | None = None) -> EpisodeEnd:
                 record((t, *state, *reference, *control, float(beyond)))
         elif record is not None and k % every == 0:
             record((t, *state, *reference, *control))
+        if watch is not None:
+            watch(k, state, reference, control)
         if reason or k == steps:
             break
         new = step(state, control, dt)

@@ -16,13 +16,16 @@ import os
 import socket
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND, TELEMETRY, OFF = "command", "telemetry", "off"
 """Names of the sockets in a folder: requests and telemetry over ZeroMQ, and datagrams that take the torque off."""
+
+EPISODES = "episodes"
+"""Name of the folder of a server of episodes, and of its socket for requests: no daemon, and not found as one."""
 
 PROBE = "probe"
 """Name of the socket in a folder where it is asked whether torque off would be heard."""
@@ -93,10 +96,16 @@ def take(name: str, environment: Mapping[str, str], *, system: Path = _SYSTEM, t
     raise RunDirError(f"{root}: {_MOST} daemons called {name} have their sockets there")
 
 
-def found(environment: Mapping[str, str], *, system: Path = _SYSTEM, temporary: Path = _TEMPORARY) -> list[Path]:
+def found(
+    environment: Mapping[str, str],
+    *,
+    system: Path = _SYSTEM,
+    temporary: Path = _TEMPORARY,
+    sockets: Sequence[str] = _SOCKETS,
+) -> list[Path]:
     """Return the folders of daemons, in the order of the list above; of dead ones too, if they left theirs.
 
-    None on Windows, where ZeroMQ has no such sockets.
+    What has one of these `sockets` is one. None on Windows, where ZeroMQ has no such sockets.
     """
     if sys.platform == "win32":
         return []
@@ -104,13 +113,16 @@ def found(environment: Mapping[str, str], *, system: Path = _SYSTEM, temporary: 
     roots = [Path(given, "nuc")] if given else []
     own = temporary / f"nuc-{os.getuid()}"
     roots += [system, *([own] if _is_ours(own) else [])]
-    return [folder for root in dict.fromkeys(roots) for folder in _folders(root)]
+    return [folder for root in dict.fromkeys(roots) for folder in _folders(root, sockets)]
 
 
 def lives(folder: Path) -> bool:
-    """Say whether a daemon listens in a folder. Raises PermissionError where that may not be known."""
+    """Say whether a daemon, or a server of episodes, listens in a folder.
+
+    Raises PermissionError where that may not be known.
+    """
     # Datagrams first: to be connected means nothing to their socket, and a client's connection to the other.
-    for name, kind in ((OFF, socket.SOCK_DGRAM), (COMMAND, socket.SOCK_STREAM)):
+    for name, kind in ((OFF, socket.SOCK_DGRAM), (COMMAND, socket.SOCK_STREAM), (EPISODES, socket.SOCK_STREAM)):
         with socket.socket(socket.AF_UNIX, kind) as end:
             try:
                 end.connect(str(folder / name))
@@ -122,11 +134,11 @@ def lives(folder: Path) -> bool:
     return False
 
 
-def _folders(root: Path) -> Iterator[Path]:
+def _folders(root: Path, sockets: Sequence[str]) -> Iterator[Path]:
     with suppress(OSError):
         for folder in sorted(root.iterdir()):
             with suppress(OSError):
-                if any((folder / name).is_socket() for name in _SOCKETS):
+                if any((folder / name).is_socket() for name in sockets):
                     yield folder
 
 

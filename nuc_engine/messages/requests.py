@@ -100,8 +100,9 @@ class Request(Struct, Generic[T], forbid_unknown_fields=True, omit_defaults=True
     """Fields that are read and checked before anything shows them; the texts of all others become printable."""
 
     def __init_subclass__(cls) -> None:
-        """Take the method's name and the answer's type from how the class is written."""
-        cls.method = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__.removesuffix("Request")).lower()
+        """Take the answer's type, and the method's name unless it is said, from how the class is written."""
+        if "method" not in vars(cls):
+            cls.method = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__.removesuffix("Request")).lower()
         (cls.answer,) = get_args(cls.__orig_bases__[0])  # pyright: ignore[reportAttributeAccessIssue]
 
 

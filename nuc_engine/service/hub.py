@@ -19,20 +19,19 @@ from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.store import Store
 from nuc_engine.service.authors import Authors
-from nuc_engine.service.clients import Clients, ConnectedClient
+from nuc_engine.service.channel_hub import ChannelHub
+from nuc_engine.service.clients import ConnectedClient
 from nuc_engine.service.configuration import Configuration, check_names, make_configuration, read_configuration
-from nuc_engine.service.control import ControlLease
 from nuc_engine.service.core_link import CoreLink
 from nuc_engine.service.edits import ControlBook, EditBook, KeptValues
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.log_quota import BURST, OF_ALL, LogQuota, cost_of
 from nuc_engine.service.mirror import Mirror, Moment
 from nuc_engine.service.reads import Reads
-from nuc_engine.service.recent import Recent
 from nuc_engine.service.save import out_of_reach
 from nuc_engine.service.streams import Streams
 from nuc_engine.service.telemetry import Recipes
-from nuc_engine.service.waiting import Waiting, Workshop
+from nuc_engine.service.waiting import Workshop
 from sccils_schemas.names import did_you_mean
 
 CORE_START_S = 10.0
@@ -40,20 +39,16 @@ CORE_START_S = 10.0
 
 
 @dataclass(slots=True)
-class Hub:
-    """Everything the methods share. `mirror` and `book` are there once a core of the newest plan runs."""
+class Hub(ChannelHub):
+    """Everything the methods of the daemon share. `mirror` and `book` are there once a core of the newest plan runs."""
 
     block: Block
     options: ServeOptions
     buses: Mapping[str, str]
-    waiting: Waiting
     core: CoreLink
-    clients: Clients
-    control: ControlLease
     folders: Folders
     logger: DataLogger
     authors: Authors
-    recent: Recent
     recipes: Recipes
     streams: Streams
     workshop: Workshop
@@ -79,11 +74,6 @@ class Hub:
     bus_counts: Mapping[str, int] = field(default_factory=dict[str, int])
     """What the buses have counted since the core began, as it last told it."""
     _generations: tuple[int, int] = (0, 0)
-
-    @property
-    def now_ns(self) -> int:
-        """CLOCK_MONOTONIC now."""
-        return self.waiting.now_ns()
 
     @property
     def mode(self) -> Mode:
@@ -175,41 +165,22 @@ class Hub:
         else:
             self.logger.tell_left_out(client.author, time_ns, len(values) + len(said))
 
-    # --- control ---
+    # --- clients ---
 
-    def take_control(self, client: ConnectedClient) -> bool:
-        """Make sure a client may change things; say whether it has got control just now. Raises Refused."""
-        now_ns = self.now_ns
-        holder = self.control.holder(now_ns)
-        if holder == client.key:
-            return False
-        if holder is not None:
-            who = self.clients.get(holder)
-            name = who.author if who is not None else "another client"
-            raise Refused("no_control", f"{name} has control", "ask for it, or take_control with force")
-        self.control.take(client.key, now_ns)
-        self.recent.add("control", f"{client.author} has control", client=client.name)
-        return True
+    def standing(self) -> tuple[str, str]:
+        """Return the configuration in force and the mode."""
+        return "" if self.plan is None else self.plan.name, self.mode.name
 
     def spares(self, client: ConnectedClient) -> bool:
         """Say whether a client has what a newcomer must not cost it: control, streams, requests that wait."""
-        in_control = self.control.holder(self.now_ns) == client.key
         waits = self.reads.pending(client.key) > 0 or (client.session is not None and client.session.busy)
-        return in_control or waits or self.streams.has(client.key)
+        return waits or self.streams.has(client.key) or ChannelHub.spares(self, client)
 
     def on_client_gone(self, client: ConnectedClient) -> None:
         """End what belongs to a client that is gone."""
-        if self.control.release(client.key):
-            self.recent.add("control", f"{client.author} is gone and has control no more", client="")
+        ChannelHub.on_client_gone(self, client)
         self.streams.drop(client.key)
         self.reads.drop(client.key)
-
-    @property
-    def in_control(self) -> str:
-        """Name of the client in control, or nothing."""
-        holder = self.control.holder(self.now_ns)
-        client = None if holder is None else self.clients.get(holder)
-        return "" if client is None else client.name
 
     # --- configuration ---
 

@@ -9,14 +9,16 @@ from typing import Any
 from nuc_engine.messages.errors import Refused
 from nuc_engine.messages.limits import RoleName
 from nuc_engine.messages.requests import Request
+from nuc_engine.service.channel_hub import ChannelHub
 from nuc_engine.service.clients import ConnectedClient
-from nuc_engine.service.hub import Hub
 from nuc_engine.service.waiting import Job
 
 GAINED = "you have control now"
 """What an answer notes when control came with its request."""
 
-Handler = Callable[[Hub, ConnectedClient, Any], Job[Any]]
+Handler = Callable[[Any, ConnectedClient, Any], Job[Any]]
+"""Gets the hub of its server, the client, and the request, checked."""
+
 Handlers = Mapping[type[Request[Any]], Handler]
 
 
@@ -29,7 +31,7 @@ class Noted:
 
 
 def authorise(
-    hub: Hub, client: ConnectedClient, method: str, role: RoleName = "operate", *, control: bool = True
+    hub: ChannelHub, client: ConnectedClient, method: str, role: RoleName = "operate", *, control: bool = True
 ) -> bool:
     """Say whether control came to the client with this request. Raises Refused when it may not do this."""
     if not client.may(role):

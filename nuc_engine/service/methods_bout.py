@@ -1,8 +1,7 @@
-"""Methods around bouts: who is there, status, configuration, run, stop, arm, off; control; shutdown."""
+"""Methods around bouts: status, configuration, run, stop, arm, off; shutdown."""
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -22,10 +21,6 @@ from nuc_engine.messages.answers import (
     ArmAnswer,
     ConfigurationAnswer,
     ConfiguredAnswer,
-    Connected,
-    ControlAnswer,
-    Greeting,
-    NoAnswer,
     OffAnswer,
     ShutdownAnswer,
     Started,
@@ -39,33 +34,15 @@ from nuc_engine.service.configuration import Configuration, bytes_of, read_confi
 from nuc_engine.service.folders import Folders, check_name
 from nuc_engine.service.hub import Hub
 from nuc_engine.service.method import Handlers
+from nuc_engine.service.methods_people import about_client
 from nuc_engine.service.values_in import store_in_force
-from sccils_schemas.names import MAX_NAME_BYTES, printable
+from sccils_schemas.names import printable
 from sccils_schemas.problems import SccilsError
 
 _OFF_AT_ONCE_S = 0.015
 _OFF_S = 1.0
 _STOP_S = 2.0
 _FOLDER_S = 0.5
-
-
-async def hello(hub: Hub, client: ConnectedClient, asked: requests.HelloRequest) -> Greeting:
-    """Say who one is."""
-    if len(asked.name.encode()) > MAX_NAME_BYTES:
-        raise Refused("bad_request", f"name of hello is too long; expected a name of at most {MAX_NAME_BYTES} bytes")
-    hub.clients.greet(client, asked.name.strip() or client.name, asked.role)
-    if not client.may("operate"):
-        _give_back(hub, client)
-    return Greeting(
-        engine=f"nuc-engine {_version()}",
-        configuration="" if hub.plan is None else hub.plan.name,
-        mode=hub.mode.name,
-        name=client.name,
-        author=client.author,
-        verified=client.verified,
-        role=client.role,
-        control=hub.in_control,
-    )
 
 
 async def status(hub: Hub, _client: ConnectedClient, _asked: requests.StatusRequest) -> Status:
@@ -88,7 +65,7 @@ async def status(hub: Hub, _client: ConnectedClient, _asked: requests.StatusRequ
         bus_lost=bool(words[Word.BUS_LOST]),
         buses=dict(hub.buses),
         control=hub.in_control,
-        clients=tuple(_about(hub, other) for other in hub.clients),
+        clients=tuple(about_client(hub, other) for other in hub.clients),
         losses={kind.name.lower(): words[Word.LOST + kind] for kind in RecordKind if words[Word.LOST + kind]},
         rings={name: {"waiting": ring.written - ring.kept, "lost": ring.lost} for name, ring in rings.items()},
         connections=dict(hub.connections()),
@@ -118,18 +95,6 @@ async def tasks(hub: Hub, _client: ConnectedClient, _asked: requests.TasksReques
 
 def _tasks(hub: Hub) -> Tasks:
     return {name: words.summary(hub.now_ns) for name, words in hub.block.statistics.items()}
-
-
-def _about(hub: Hub, client: ConnectedClient) -> Connected:
-    return {
-        "name": client.name,
-        "role": client.role,
-        "verified": client.verified,
-        "in_control": hub.in_control == client.name,
-        "silent_s": (hub.now_ns - client.seen_ns) / NS_PER_S,
-        "rubbish": client.rubbish,
-        "too_fast": client.refused,
-    }
 
 
 async def configurations(
@@ -318,45 +283,6 @@ def _confirmed_ms(hub: Hub, asked_ns: int) -> dict[str, float]:
     return {name: max(0, at - asked_ns) / 1e6 for name, at in since.items() if at}
 
 
-async def take_control(hub: Hub, client: ConnectedClient, asked: requests.TakeControlRequest) -> ControlAnswer:
-    """Take control."""
-    if asked.force:
-        before = hub.control.take(client.key, hub.now_ns, force=True)
-        if before != client.key:
-            hub.recent.add("control", f"{client.author} took control by force", client=client.name)
-    else:
-        hub.take_control(client)
-    return ControlAnswer(hub.in_control)
-
-
-async def hand_over(hub: Hub, client: ConnectedClient, asked: requests.HandOverRequest) -> ControlAnswer:
-    """Hand control over."""
-    to = hub.clients.named(asked.to)
-    if not to.may("operate"):
-        raise Refused("not_allowed", f"{to.name} may only watch")
-    hub.control.hand_over(client.key, to.key, hub.now_ns)
-    hub.recent.add("control", f"{client.author} handed control over to {to.author}", client=to.name)
-    return ControlAnswer(hub.in_control)
-
-
-async def release_control(hub: Hub, client: ConnectedClient, _asked: requests.ReleaseControlRequest) -> ControlAnswer:
-    """Give control back."""
-    _give_back(hub, client)
-    return ControlAnswer(hub.in_control)
-
-
-def _give_back(hub: Hub, client: ConnectedClient) -> None:
-    if hub.control.release(client.key):
-        hub.recent.add("control", f"{client.author} gave control back", client="")
-
-
-async def leave(hub: Hub, client: ConnectedClient, _asked: requests.LeaveRequest) -> NoAnswer:
-    """Say goodbye: control is given back, and the client is no longer listed."""
-    _give_back(hub, client)
-    hub.clients.drop(client)
-    return NoAnswer()
-
-
 async def shutdown(hub: Hub, client: ConnectedClient, _asked: requests.ShutdownRequest) -> ShutdownAnswer:
     """End the daemon."""
     hub.recent.add("shutdown", f"asked for by {client.author}", author=client.author)
@@ -364,19 +290,11 @@ async def shutdown(hub: Hub, client: ConnectedClient, _asked: requests.ShutdownR
     return ShutdownAnswer(hub.mode.name)
 
 
-def _version() -> str:
-    try:
-        return importlib.metadata.version("nuc-engine")
-    except importlib.metadata.PackageNotFoundError:
-        return "(not installed)"
-
-
 def _flat(text_of: str | None) -> str:
     return printable(" ".join((text_of or "").split()))
 
 
 HANDLERS: Handlers = {
-    requests.HelloRequest: hello,
     requests.StatusRequest: status,
     requests.TasksRequest: tasks,
     requests.ConfigurationsRequest: configurations,
@@ -386,10 +304,6 @@ HANDLERS: Handlers = {
     requests.StopRequest: stop,
     requests.ArmRequest: arm,
     requests.OffRequest: off,
-    requests.TakeControlRequest: take_control,
-    requests.HandOverRequest: hand_over,
-    requests.ReleaseControlRequest: release_control,
-    requests.LeaveRequest: leave,
     requests.ShutdownRequest: shutdown,
 }
 """What does the requests of this part."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from drivers.units import NS_PER_S
 from nuc_engine.messages import requests
 from nuc_engine.messages.answers import StreamAnswer, SubscribeAnswer
@@ -31,14 +28,8 @@ async def unsubscribe(hub: Hub, client: ConnectedClient, asked: requests.Unsubsc
     return StreamAnswer(asked.topic)
 
 
-async def events(hub: Hub, _client: ConnectedClient, asked: requests.EventsRequest) -> Sequence[Mapping[str, Any]]:
-    """Say what happened lately."""
-    return hub.recent.since(asked.since)
-
-
 HANDLERS: Handlers = {
     requests.SubscribeRequest: subscribe,
     requests.UnsubscribeRequest: unsubscribe,
-    requests.EventsRequest: events,
 }
 """What does the requests of this part."""

@@ -23,36 +23,35 @@ from nuc_engine.machine.rundir import COMMAND, TELEMETRY
 from nuc_engine.messages.errors import Refused
 from nuc_engine.service.access import Access, read_datagram_address
 from nuc_engine.service.authors import Authors
-from nuc_engine.service.channel import Message, ReadySockets, Sockets
-from nuc_engine.service.clients import ANONYMOUS, Clients, ConnectedClient
+from nuc_engine.service.channel import ReadySockets, Sockets
+from nuc_engine.service.clients import Clients
 from nuc_engine.service.control import ControlLease
 from nuc_engine.service.core_link import MOST_READ, CoreLink
+from nuc_engine.service.datagrams import Datagrams
+from nuc_engine.service.desk import MESSAGES_NS, Desk
 from nuc_engine.service.folders import Folders
 from nuc_engine.service.hub import Hub, wake
-from nuc_engine.service.methods import serve
+from nuc_engine.service.methods import METHODS
 from nuc_engine.service.mirror import Moment
-from nuc_engine.service.pack import pack_answer
 from nuc_engine.service.recent import Recent
 from nuc_engine.service.sccils import Session
-from nuc_engine.service.sccils_documents import response
 from nuc_engine.service.streams import Streams
-from nuc_engine.service.telemetry import Datagrams, Recipes
+from nuc_engine.service.telemetry import Recipes
+from nuc_engine.service.turns import Turns
 from nuc_engine.service.waiting import Waiting, Workshop
 
 LONGEST_MS = 50
 """Longest wait for anything: the service's heartbeat comes at least this often."""
 
 _STAY_MS = 1
-_SHORT = 1024
-_MESSAGES_NS = 10_000_000
 _HOUSEKEEPING_NS = 1_000_000_000
 
 
-class Service:
+class Service(Turns):
     """Answers clients, sends telemetry, follows the core. Raises ServiceError when it cannot be opened.
 
     `now_ns` is CLOCK_MONOTONIC, `unix_time_s` seconds since 1970. `dump_wanted` says that the data logger wants a STORE
-    record; it is asked in every turn. `over` is known once something has gone wrong that a new process may not have.
+    record; it is asked in every turn.
     """
 
     def __init__(
@@ -73,12 +72,8 @@ class Service:
         self._housekeeping_ns = 0
         udp = read_datagram_address(options.udp) if options.udp else None
         self._access = Access(options.keys)
-        self.sockets = Sockets((command, *options.commands), tuple({telemetry: 0, options.telemetry: 0}), self._access)
-        self.sockets.more = self._again
-        self._loop = loop
-        self._timer: asyncio.Handle | None = None
-        self._soon = False
-        self.over: asyncio.Future[None] = loop.create_future()
+        published = tuple({telemetry: 0, options.telemetry: 0})
+        super().__init__(loop, Sockets((command, *options.commands), published, self._access))
         self._core_wakes = select.poll()
         self._core_wakes.register(launch.to_service, select.POLLIN)
         self._datagrams = None if udp is None else Datagrams(*udp)
@@ -108,7 +103,7 @@ class Service:
         core.listeners += [self._follow, hub.recent.take]
         hub.recent.listeners.append(recipes.happened)
         self._overtaken = 0
-        self._guest = ConnectedClient(b"", [], ANONYMOUS, "watch", False)
+        self._desk = Desk(hub, METHODS, self.sockets, self._access, lambda client, send: Session(hub, client, send))
         hub.resume()
 
     def begin(self) -> None:
@@ -118,42 +113,14 @@ class Service:
         """
         gc.collect()
         gc.freeze()
-        for descriptor in self.sockets.descriptors:
-            self._loop.add_reader(descriptor, self._turn)
         self._loop.add_reader(self._to_service, self._called)
-        self._loop.call_soon(self._turn)
+        super().begin()
 
     def _called(self) -> None:
         """Hear the core, or the supervisor."""
         with suppress(BlockingIOError):  # it was heard while an edit was waited for
             os.eventfd_read(self._to_service)
         self._turn()
-
-    def _again(self) -> None:
-        """Take one more turn, once those who wait have had theirs."""
-        if not self._soon:
-            self._soon = True
-            self._loop.call_soon(self._turn)
-
-    def _turn(self) -> None:
-        self._soon = False
-        if self._timer is not None:
-            self._timer.cancel()
-        try:
-            read = self.step()
-        except Exception as error:
-            self.fail(error)
-            return
-        # A descriptor of ZeroMQ tells of a change, not that there is something to read.
-        if self.sockets.ready(read):
-            self._again()
-        else:
-            self._timer = self._loop.call_later(self._wait_ms() / 1000, self._turn)
-
-    def fail(self, error: BaseException) -> None:
-        """Let the service end because of this."""
-        if not self.over.done():
-            self.over.set_exception(error)
 
     def step(self) -> ReadySockets:
         """Do everything that there is to do now; return the sockets that were read."""
@@ -167,7 +134,7 @@ class Service:
             hub.reload_values()
         # Who is one too many goes before more is asked.
         self.sockets.step(ready)
-        self._see_to_keys()
+        self._desk.see_to_keys()
         self._take_messages(ready)
         if hub.core.answers_soon:
             self._wait_for_core()
@@ -195,16 +162,14 @@ class Service:
 
     def close(self) -> None:
         """Close the sockets."""
-        if self._timer is not None:
-            self._timer.cancel()
-        for descriptor in (*self.sockets.descriptors, self._to_service):
-            self._loop.remove_reader(descriptor)
+        self._loop.remove_reader(self._to_service)
         self.hub.workshop.close()
-        self.sockets.close()
+        super().close()
         if self._datagrams is not None:
             self._datagrams.close()
 
-    def _wait_ms(self) -> int:
+    def wait_ms(self) -> int:
+        """Return how long nothing is due for."""
         hub, now_ns = self.hub, self._now_ns()
         start_ns = self._words[Word.BOUT_START] if hub.bout else None
         due = [hub.reads.next_ns(start_ns, now_ns)]
@@ -231,98 +196,12 @@ class Service:
 
     def _take_messages(self, ready: ReadySockets) -> None:
         # What the core has said is read first: edits that came faster than that would wait in memory.
-        until_ns = self._now_ns() + (0 if self.hub.core.behind else _MESSAGES_NS)
-        for message in self.sockets.messages(ready):
-            try:
-                self._take(message)
-            except MemoryError:
-                raise  # a new process has some
-            except Exception as error:  # one message must not take the service from all others
-                self.hub.recent.add("service_error", f"a message: {type(error).__name__}: {error}")
-            if self._now_ns() >= until_ns:
-                break  # The others come next time: heartbeat and core are looked after in between.
-
-    def _take(self, message: Message) -> None:
-        now_ns = self._now_ns()
-        hub = self.hub
-        try:
-            client = hub.clients.sender(message.key, message.address, message.who, now_ns, message.peer)
-        except Refused as error:
-            self._turn_away(message, error, now_ns)
-            return
-        if not client.spend(now_ns, len(message.payload or b"")):
-            if len(message.payload or b"") <= _SHORT and b"off" in (message.payload or b""):
-                self._turn_away(message, Refused("too_fast", "too many messages", "wait for answers"), now_ns)
-            elif client.refused % 1000 == 1:
-                self._complain(client, Refused("too_fast", "too many messages", "wait for answers"))
-            return
-        hub.control.note_message(client.key, now_ns)
-        if message.payload is None:
-            client.rubbish += 1
-            self._complain(client, Refused("bad_request", "a message is one frame", "send the payload as one frame"))
-        elif message.payload.lstrip()[:1] == b"<" or message.payload.startswith(b"\xef\xbb\xbf<"):
-            self._session(client).take(message.payload)
-        else:
-            address = list(client.address)
-            serve(hub, client, message.payload, lambda answer: self._send(client, address, answer))
-
-    def _turn_away(self, message: Message, error: Refused, now_ns: int) -> None:
-        """Refuse who there is no room for, but do take the torque off."""
-        guest, payload = self._guest, message.payload or b""
-        guest.key, guest.address = message.key, message.address
-        if not guest.spend(now_ns):
-            return
-        if payload.lstrip()[:1] == b"<":
-            off = len(payload) <= _SHORT and b'"off"' in payload
-            session = Session(self.hub, guest, lambda answer: self.sockets.send(message.key, message.address, answer))
-            session.take(payload) if off else session.refuse(str(error))
-        else:
-            serve(self.hub, guest, payload, lambda a: self.sockets.send(message.key, message.address, a), only=error)
-
-    def _see_to_keys(self) -> None:
-        """Part with clients whose key is no longer on the list, and follow roles that have changed there."""
-        hub = self.hub
-        verified = [client for client in hub.clients if client.verified]
-        known = {name: self._access.who(name) for name in {client.name for client in verified}}
-        for client in verified:
-            who = known[client.name]
-            if who is None:
-                self._complain(client, Refused("not_allowed", "your key was taken off the list"))
-                hub.recent.add("revoked", f"{client.author}: its key was taken off the list", client=client.name)
-                hub.clients.drop(client)
-                continue
-            hub.clients.limit(client, who[1])
-            if not client.may("operate") and hub.control.release(client.key):
-                hub.recent.add("control", f"{client.author} may only watch now", client="")
-
-    def _session(self, client: ConnectedClient) -> Session:
-        if client.session is None:
-            client.session = Session(self.hub, client, lambda answer: self._send(client, client.address, answer))
-        session: Session = client.session
-        return session
-
-    def _send(self, client: ConnectedClient, address: list[bytes], answer: bytes) -> None:
-        client.charge(len(answer))
-        self.sockets.send(client.key, address, answer)
-
-    def _complain(self, client: ConnectedClient, error: Refused) -> None:
-        if client.session is not None:
-            self.sockets.send(client.key, client.address, response("fail", text=str(error)))
-            return
-        said: dict[str, Any] = {"kind": error.kind, "text": error.text, "hint": error.hint}
-        self.sockets.send(client.key, client.address, pack_answer({"id": None, "ok": False, "error": said}))
+        until_ns = self._now_ns() + (0 if self.hub.core.behind else MESSAGES_NS)
+        self._desk.take_messages(ready, until_ns)
 
     def _connections(self) -> dict[str, int]:
-        sockets, datagrams = self.sockets, self._datagrams
-        return {
-            "closed": sockets.connections.closed,
-            "turned_away": sockets.connections.turned_away,
-            "failed_handshakes": sockets.failed_handshakes,
-            "keys_refused": self._access.denied,
-            "answers_dropped": sockets.dropped,
-            "datagrams_failed": 0 if datagrams is None else datagrams.failed,
-            "records_unread": self.hub.core.overtaken,
-        }
+        failed = 0 if self._datagrams is None else self._datagrams.failed
+        return {**self._desk.connections(), "datagrams_failed": failed, "records_unread": self.hub.core.overtaken}
 
     def _follow(self, kind: int, fields: list[Any]) -> None:
         if kind == RecordKind.REFUSALS:

@@ -7,13 +7,13 @@ together for a topic nobody listens to, and nothing here ever waits.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from drivers.units import NS_PER_S
 from nuc_engine.messages.errors import Refused
+from nuc_engine.service.datagrams import Datagrams
 from nuc_engine.service.mirror import Field, Mirror, Moment
 from nuc_engine.service.pack import pack_map
 from nuc_engine.service.recent import Happening
@@ -156,28 +156,6 @@ class Recipes:
 
     def _all(self) -> tuple[TelemetryTopic, ...]:
         return (self._default, *self._recipes.values())
-
-
-class Datagrams:
-    """Sends the newest state to one address. What does not get through is gone, and counted."""
-
-    def __init__(self, host: str, port: int) -> None:
-        self._to = (host, port)
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._socket = socket.socket(family, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
-        self.failed = 0
-
-    def send(self, content: bytes) -> None:
-        """Send one datagram."""
-        try:
-            self._socket.sendto(content, self._to)
-        except OSError:
-            self.failed += 1
-
-    def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
 
 
 def read(fields: Sequence[Field], moment: Moment) -> dict[str, Any]:

@@ -9,6 +9,7 @@ connections    bounds on who only holds connections open
 cycles         every record of a daemon on this machine, over its deaths
 diagrams       diagrams of what runs, and of a bout at a time, over HTTP
 drawing        diagrams as trees of elements, drawn in a process of its own
+episodes       a server of episodes over a WebSocket, in JSON
 experimenting  what is read of experiments, in a process of its own
 experiments    experiments over HTTP: what came of them, and running one in the background
 jobs           what takes long, one at a time: child processes of `nuc`
@@ -23,6 +24,7 @@ sshoff         torque off at a daemon elsewhere, over an ssh that stays open
 stop           the red button's own way to the daemon, and whether it would be heard
 stream         records of a daemon elsewhere, from its telemetry
 tab            one tab of a browser: a client of the daemon by itself
+tokenfile      a file that holds a token, for its owner alone
 unwatched      ends a bout that nobody watches, where that was asked for
 virtual        bouts on the virtual clock that somebody steers: slower, cycle by cycle, standing still
 """

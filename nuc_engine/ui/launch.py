@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-import os
 import re
 import signal
 import socket
@@ -15,7 +14,7 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -25,7 +24,7 @@ from time import monotonic
 import uvicorn
 
 from nuc_engine.client import Client, ClientError, Keys
-from nuc_engine.ui.access import TOKEN_S, PageAccess
+from nuc_engine.ui.access import PageAccess
 from nuc_engine.ui.bench import BenchTools
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.bridge import DaemonBridge
@@ -36,6 +35,7 @@ from nuc_engine.ui.scripts import ScriptPages
 from nuc_engine.ui.server import Workbench
 from nuc_engine.ui.sshoff import SshOffPath, ssh_words
 from nuc_engine.ui.stop import TorqueOffPath
+from nuc_engine.ui.tokenfile import kept_file
 from nuc_engine.ui.unwatched import UnwatchedStop
 from nuc_engine.ui.virtual import VirtualPages
 
@@ -166,31 +166,8 @@ def redirect_file(access: PageAccess, port: int) -> Generator[Path]:
 
     A URL on a command line is seen by every user of the machine; this is not.
     """
-    root = os.environ.get("XDG_RUNTIME_DIR")
-    with tempfile.TemporaryDirectory(prefix="nuc-ui-", dir=root if root and Path(root).is_dir() else None) as folder:
-        page, ended = Path(folder, "open.html"), threading.Event()
-
-        def renew() -> None:
-            new = page.with_suffix(".new")
-            with open(
-                os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8", newline="\n"
-            ) as file:
-                file.write(_REDIRECT.format(url=f"http://{_HOST}:{port}/#t={access.new_token()}"))
-            new.replace(page)
-
-        def keep() -> None:
-            while not ended.wait(TOKEN_S / 3):
-                with suppress(OSError):
-                    renew()
-
-        renew()
-        keeper = threading.Thread(target=keep, daemon=True)
-        keeper.start()
-        try:
-            yield page
-        finally:
-            ended.set()
-            keeper.join()
+    with kept_file("open.html", lambda: _REDIRECT.format(url=f"http://{_HOST}:{port}/#t={access.new_token()}")) as kept:
+        yield kept.path
 
 
 @contextmanager

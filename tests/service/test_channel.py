@@ -20,8 +20,8 @@ from nuc_engine.messages.requests import REQUESTS
 from nuc_engine.service.access import Access
 from nuc_engine.service.channel import MAX_PAYLOAD, Sockets
 from nuc_engine.service.clients import BURST
+from nuc_engine.service.dispatch import MAX_ID, read_request
 from nuc_engine.service.errors import ServiceError
-from nuc_engine.service.methods import MAX_ID, read_request
 from tests.service.bench import Refusal, bench, send
 
 
@@ -307,7 +307,7 @@ def test_a_fault_of_the_service_itself_is_told_and_the_loop_goes_on(b, monkeypat
         raise ZeroDivisionError("oh")
 
     talk = b.client("Ann")
-    monkeypatch.setattr("nuc_engine.service.service.serve", broken)
+    monkeypatch.setattr("nuc_engine.service.desk.serve", broken)
     talk.send("status")
     assert talk.silent()
     monkeypatch.undo()

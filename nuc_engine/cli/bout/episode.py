@@ -38,7 +38,7 @@ def run_episode(
     """Run it, say what became of it, and return the exit status."""
     from nuc_engine.bout.episode import EpisodeSpec, record_episode
 
-    changes: dict[str, Any] = {key: _number(key, text) for key, text in values}
+    changes: dict[str, Any] = {key: number(key, text) for key, text in values}
     changes |= {} if seed is None else {"seed": seed}
     changes |= {} if duration_s is None else {"timing.duration_s": duration_s}
     began_s = wallclock.seconds()
@@ -110,7 +110,8 @@ def _values(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from _values(item, f"{path}.{key}" if path else str(key))
 
 
-def _number(key: str, text: str) -> float | int:
+def number(key: str, text: str) -> float | int:
+    """Return the number of KEY=NUMBER. Raises UsageError."""
     try:
         return int(text) if text.lstrip("+-").isdecimal() else float(text)
     except ValueError as error:

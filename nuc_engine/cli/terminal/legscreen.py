@@ -22,7 +22,7 @@ class LegScreen(FullScreen):
     def __init__(self, leg: LiveLeg, title: str, end_s: float) -> None:
         super().__init__("leg")
         self._leg, self._end_s = leg, end_s
-        self._picture = LegView(title, _paint)
+        self._picture = LegView(title, paint)
         self._begun_s = wallclock.seconds()
         self.wrong: Exception | None = None
 
@@ -55,7 +55,7 @@ class LegScreen(FullScreen):
         self.put("leg", Text.from_ansi("\n".join(lines), no_wrap=True))
 
 
-def _paint(text: str, color: Color | None) -> str:
+def paint(text: str, color: Color | None) -> str:
     """Return a text in a colour; the screen knows which ones the terminal has."""
     if color is None or not text:
         return text
