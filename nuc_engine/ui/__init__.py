@@ -23,6 +23,7 @@ sshoff         torque off at a daemon elsewhere, over an ssh that stays open
 stop           the red button's own way to the daemon, and whether it would be heard
 stream         records of a daemon elsewhere, from its telemetry
 tab            one tab of a browser: a client of the daemon by itself
+trials         bouts of an emulated leg from what is in force: dry runs, and those that are steered
 unwatched      ends a bout that nobody watches, where that was asked for
 virtual        bouts on the virtual clock that somebody steers: slower, cycle by cycle, standing still
 """
