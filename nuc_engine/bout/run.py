@@ -173,9 +173,9 @@ def run_bout(spec: BoutSpec, progress: BoutProgress | None = None, watch: CycleW
     manifest = _manifest(spec, prepared, copies)
     write_manifest(spec.out, manifest)
     store = Store(plan)
-    made = (spec.out, prepared.model, plan, store)
-    recorder = BoutRecorder(*made) if watch is None else WatchedRecorder(*made, ready.plant, watch)
-    executive = ready.executive(recorder, store)
+    recorder = BoutRecorder(spec.out, prepared.model, plan, store)
+    watched = None if watch is None else WatchedRecorder(recorder, prepared.model, plan, store, ready.plant, watch)
+    executive = ready.executive(watched or recorder, store)
     recorder.start(0, ready.url)
     for warning in ready.warnings:
         recorder.event(0, "warning", warning)

@@ -6,8 +6,7 @@ What is recorded is the same to the byte as without them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.tasks.board import Board
@@ -39,14 +38,19 @@ class CycleWatch(Protocol):
         ...
 
 
-class WatchedRecorder(BoutRecorder):
-    """The recorder of a bout that is watched. `plant` is whose foot is told."""
+class WatchedRecorder:
+    """Implements `Recorder` beside the recorder of a bout that is watched. `plant` is whose foot is told.
+
+    None of its subclasses: the recorder may be compiled.
+    """
 
     def __init__(
-        self, folder: Path, model: Model, plan: Plan, store: Store, plant: Plant, watch: CycleWatch, **more: Any
+        self, recorder: BoutRecorder, model: Model, plan: Plan, store: Store, plant: Plant, watch: CycleWatch
     ) -> None:
-        super().__init__(folder, model, plan, store, **more)
-        self._leg, self._watch = plant, watch
+        self._recorder, self._leg, self._watch = recorder, plant, watch
+        self.started, self.states, self.muscles = recorder.started, recorder.states, recorder.muscles
+        self.applied, self.controlled, self.done = recorder.applied, recorder.controlled, recorder.done
+        self.answer, self.event = recorder.answer, recorder.event
         self._cells = [store.locate(Slot(index)) for index in plan.sensor_columns]
         self._complete: tuple[int, Board] | None = None
         self._foot: Sequence[float] = _NOTHING
@@ -54,14 +58,14 @@ class WatchedRecorder(BoutRecorder):
 
     def motor(self, now_ns: int, board: Board, replies: ExchangeReplies) -> None:
         """A cycle is complete."""
-        super().motor(now_ns, board, replies)
+        self._recorder.motor(now_ns, board, replies)
         self._complete = now_ns, board
 
     def sensors(self, now_ns: int, store: Store) -> None:
         """Sensors are converted."""
-        super().sensors(now_ns, store)
+        self._recorder.sensors(now_ns, store)
         records = self._leg.take_records()
-        self.plant(records)
+        self._recorder.plant(records)
         if records:
             self._foot = records[-1][1:]
         if self._complete is not None:

@@ -51,12 +51,12 @@ def find_script(name: str) -> Path:
 
 def list_configurations() -> list[str]:
     """Return the names of all configurations that can be found by name."""
-    return sorted({path.parent.name for root in _roots("configs") for path in root.glob("*/joints.xml")})
+    return sorted({path.parent.name for root in _roots("configs") for path in root.glob("[!.]*/joints.xml")})
 
 
 def list_runs() -> list[str]:
     """Return the names of all configurations that are a RunConfig, found by name."""
-    return sorted({path.parent.name for root in _roots("configs") for path in root.glob(f"*/{RUN_FILE}")})
+    return sorted({path.parent.name for root in _roots("configs") for path in root.glob(f"[!.]*/{RUN_FILE}")})
 
 
 def list_scripts() -> list[str]:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -81,6 +82,18 @@ class Folders:
         if not all(map(_is_plain, parts)) or has_link(folder, parts) or not path.is_file():
             raise Refused("not_found", f"the bout has no file {shorten(file)!r}", "see `bout_files`")
         return path
+
+    def mend(self) -> None:
+        """Finish what a killed service has left between two names: a configuration is there, the old one or the new."""
+        for old in self.configurations.glob(".*.old"):
+            folder = old.with_name(old.name[1:].removesuffix(".old"))
+            if not _NAME.fullmatch(folder.name):
+                continue
+            with suppress(OSError):
+                if folder.exists():
+                    shutil.rmtree(old)
+                else:
+                    old.rename(folder)
 
     def new_configuration(self, name: str, files: Mapping[str, bytes], *, overwrite: bool) -> Path:
         """Write a configuration's folder, whole or not at all. Raises Refused."""

@@ -98,6 +98,7 @@ class Service(Turns):
             wake_supervisor=wake(launch.to_supervisor),
             connections=self._connections,
         )
+        hub.folders.mend()
         core.announce = hub.authors.announce
         hub.clients.spares, hub.clients.forgotten = hub.spares, hub.on_client_gone
         core.listeners += [self._follow, hub.recent.take]

@@ -25,6 +25,7 @@ stop           the red button's own way to the daemon, and whether it would be h
 stream         records of a daemon elsewhere, from its telemetry
 tab            one tab of a browser: a client of the daemon by itself
 tokenfile      a file that holds a token, for its owner alone
+trials         bouts of an emulated leg from what is in force: dry runs, and those that are steered
 unwatched      ends a bout that nobody watches, where that was asked for
 virtual        bouts on the virtual clock that somebody steers: slower, cycle by cycle, standing still
 """

@@ -69,6 +69,8 @@ class Job:
     folder: Path
     file: Path | None = None
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    typed: Sequence[str] = ()
+    """Words after `nuc` that do the same for who types them, where they are others."""
     state: State = "waiting"
     progress: float | None = None
     text: str = ""
@@ -101,7 +103,8 @@ class Job:
     def line(self) -> str:
         """The same for a shell; nothing where it needs files that are here alone."""
         file = None if self.file is None else str(self.file)
-        words = [self.file.name if self.file and word == file else word for word in self.words if word != "--json"]
+        words = [self.file.name if self.file and word == file else word for word in self.typed or self.words]
+        words = [word for word in words if word != "--json"]
         line = shlex.join(["nuc", *words])
         own = any(word.startswith(str(self.folder.parent)) for word in words)
         return "" if own or printable(line) != line else line
@@ -290,6 +293,7 @@ class JobQueue:
         held: Callable[[], bool] = lambda: False,
         *,
         apart: bool = False,
+        typed: Sequence[str] = (),
     ) -> Job | None:
         """Begin one, as soon as those before it have ended; None where too many wait.
 
@@ -305,7 +309,7 @@ class JobQueue:
         file = folder / leaves if leaves else None
         placed = [str(folder) + word.removeprefix(_FOLDER) if word.startswith(_FOLDER) else word for word in words]
         placed = [str(file) if word == "{out}" else word for word in placed]
-        job = Job(number, kind, bout, placed, folder, file, files, held=held, apart=apart)
+        job = Job(number, kind, bout, placed, folder, file, files, typed, held=held, apart=apart)
         self._jobs[number] = job
         task = asyncio.get_running_loop().create_task(self._run(job))
         self._tasks[number] = task

@@ -5,7 +5,7 @@ Every function takes texts and returns JSON's own types, or bytes of files. Rais
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,6 +35,9 @@ from sccils_schemas.xmlread import GRAMMAR_OF_ROOT
 
 MOST_ENTRIES = 5000
 """Entries of a script that are told, and differences."""
+
+SCRIPT = "script.xml"
+"""What the script of a bout is called in its job's folder."""
 
 _MOST_NUMBERS = 16
 _LONGEST = 400
@@ -170,14 +173,25 @@ def told_value(hdso: HdsoPlan, value: Any, ids: Mapping[str, int]) -> Values | N
     return stored_values(hdso, data, ids)
 
 
-def dry_run_files(name: str, documents: Texts, values: Mapping[str, Any], script: str) -> dict[str, bytes]:
-    """Return the files of a dry run, by their paths in a folder: the configuration with values in force, the script."""
+def trial_files(
+    name: str, documents: Texts, values: Mapping[str, Any], angles: Mapping[str, float], script: str | None
+) -> tuple[dict[str, bytes], dict[str, float]]:
+    """Return the files of a bout of an emulated leg, by their paths in a folder, and the numbers of its plant.toml.
+
+    They are the configuration with values in force, and the script if there is one; with the numbers it starts at these
+    joint angles, and at no others.
+    """
     check_name_of(name)
     files = in_force(name, documents, values)
     if PLANT_SPEC_FILE not in files:
         raise ValueError(f"{name} has no {PLANT_SPEC_FILE}: there is no emulated leg of it")
     written = {f"{name}/{file}": content for file, content in files.items()}
-    return {**written, "script.xml": script.encode("utf-8", "replace")}
+    if script is not None:
+        written[SCRIPT] = script.encode("utf-8", "replace")
+    joints: Any = toml_table(files[PLANT_SPEC_FILE], PLANT_SPEC_FILE).get("joint")
+    joints = joints if isinstance(joints, dict) else {}
+    known = {f"joint.{joint}.start_deg": angle for joint, angle in angles.items() if joint in joints}
+    return written, {"variation.start_pose_deg": 0.0, **known}
 
 
 def scene(name: str, documents: Texts) -> dict[str, float] | None:
@@ -191,18 +205,6 @@ def scene(name: str, documents: Texts) -> dict[str, float] | None:
         plant = Path(place, PLANT_SPEC_FILE)
         plant.write_bytes(as_bytes(documents).get(PLANT_SPEC_FILE, b""))
         return scene_of(plant, 0.0 if amatrix is None else float(amatrix[11]))
-
-
-def start_pose(documents: Texts, angles: Mapping[str, float]) -> dict[str, float]:
-    """Return the numbers of plant.toml with which an emulated leg starts at these joint angles, and at no others."""
-    joints: Any = toml_table(documents.get(PLANT_SPEC_FILE, "").encode("utf-8", "replace"), PLANT_SPEC_FILE).get(
-        "joint"
-    )
-    joints = joints if isinstance(joints, dict) else {}
-    return {
-        "variation.start_pose_deg": 0.0,
-        **{f"joint.{name}.start_deg": angle for name, angle in angles.items() if name in joints},
-    }
 
 
 def check_name_of(name: str) -> None:
@@ -228,28 +230,3 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
-
-
-def words(
-    folder: str,
-    name: str,
-    plant: Mapping[str, float],
-    duration_s: float,
-    seed: int,
-    *,
-    kind: str = "dry run",
-    script: bool = True,
-) -> Sequence[str]:
-    """Return the words of `nuc` that do a dry run whose files are below a folder."""
-    numbers = [word for key, value in plant.items() for word in ("--plant", f"{key}={value!r}")]
-    return [
-        *("run", f"{folder}/{name}", "--out", f"{folder}/bout", "--json"),
-        *(("--script", f"{folder}/script.xml") if script else ()),
-        *("--duration", repr(duration_s), "--seed", str(seed), *numbers),
-        *(
-            "--label",
-            f"kind={kind}",
-            "--note",
-            "from the values and the pose in force, on the plant's ground",
-        ),
-    ]

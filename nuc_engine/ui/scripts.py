@@ -5,8 +5,7 @@ What is read, checked, stored or sent is asked of the daemon by the tab itself; 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -18,11 +17,9 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.ui import scripting
 from nuc_engine.ui.answers import MOST_LONG, answer, asked_of, problem
 from nuc_engine.ui.bouts import BoutReaders
-from nuc_engine.ui.jobs import JobQueue, too_many
+from nuc_engine.ui.jobs import JobQueue
+from nuc_engine.ui.trials import begin_trial
 from sccils_schemas.names import printable
-
-LONGEST_S = 3600.0
-"""Longest dry run."""
 
 
 class SavedRequest(Struct, forbid_unknown_fields=True):
@@ -44,18 +41,6 @@ class DifferencesRequest(Struct, forbid_unknown_fields=True):
     before: dict[str, str]
     after: dict[str, str]
     values: dict[str, Any] | None = None
-
-
-class DryRunRequest(Struct, forbid_unknown_fields=True):
-    """A script to be tried from values and joint angles (degrees) in force, on the virtual clock."""
-
-    name: str
-    documents: dict[str, str]
-    values: dict[str, Any]
-    angles: dict[str, float]
-    script: str
-    duration_s: float
-    seed: int = 0
 
 
 class ScriptPages:
@@ -97,25 +82,8 @@ class ScriptPages:
         return await self._worked_out(scripting.differences, wanted.name, wanted.before, wanted.values, wanted.after)
 
     async def _dry_run(self, request: Request) -> Response:
-        wanted = await asked_of(request, DryRunRequest, MOST_LONG)
-        if isinstance(wanted, Response):
-            return wanted
-        if not 0 < wanted.duration_s <= LONGEST_S or not 0 <= wanted.seed < 1 << 32:
-            return problem(400, "bad_request", f"expected a duration up to {LONGEST_S:g} s, and a seed of 32 bits")
-        if not all(math.isfinite(angle) for angle in wanted.angles.values()):
-            return problem(400, "bad_request", "expected finite angles")
-        try:
-            files: Mapping[str, bytes] = await self._readers.ask(
-                "documents", scripting.dry_run_files, wanted.name, wanted.documents, wanted.values, wanted.script
-            )
-            plant = await self._readers.ask("documents", scripting.start_pose, wanted.documents, wanted.angles)
-        except AnalysisError as error:
-            return problem(422, "failed", printable(str(error)))
-        words = scripting.words("{folder}", wanted.name, plant, wanted.duration_s, wanted.seed)
-        job = self._jobs.start("dry run", wanted.name, words, files=files)
-        if job is None:
-            return too_many()
-        return answer(job.told(), 202)
+        begun = await begin_trial(request, "dry run", self._readers, self._jobs)
+        return begun if isinstance(begun, Response) else answer(begun[1].told(), 202)
 
     async def _worked_out(self, function: Any, *given: Any) -> Response:
         try:

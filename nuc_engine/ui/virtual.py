@@ -7,7 +7,6 @@ whose clock is never slowed. What it leaves is opened like a bout.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
@@ -18,32 +17,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.ui import scripting
-from nuc_engine.ui.answers import MOST_LONG, answer, asked_of, problem
+from nuc_engine.ui.answers import answer, asked_of, problem
 from nuc_engine.ui.bouts import BoutReaders
 from nuc_engine.ui.bridge import pack
 from nuc_engine.ui.cycles import CycleFollower
-from nuc_engine.ui.jobs import Job, JobQueue, too_many
-from sccils_schemas.names import printable
+from nuc_engine.ui.jobs import Job, JobQueue
+from nuc_engine.ui.trials import begin_trial
 
-LONGEST_S = 3600.0
 ABANDONED_S = 120.0
 """A bout whose records nobody has asked for so long is ended. Pages in the background ask once a minute."""
 
 _LOOK_S = 5.0
-
-
-class VirtualRequest(Struct, forbid_unknown_fields=True):
-    """What a bout begins from: values and joint angles (degrees), and a script where there is to be one."""
-
-    name: str
-    documents: dict[str, str]
-    values: dict[str, Any]
-    angles: dict[str, float]
-    duration_s: Annotated[float, Meta(gt=0, le=LONGEST_S)]
-    script: str = ""
-    seed: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0
 
 
 class SteerRequest(Struct, forbid_unknown_fields=True):
@@ -93,34 +78,11 @@ class VirtualPages:
             bout.cycles.close()
 
     async def _begin(self, request: Request) -> Response:
-        wanted = await asked_of(request, VirtualRequest, MOST_LONG)
-        if isinstance(wanted, Response):
-            return wanted
-        if not all(math.isfinite(angle) for angle in wanted.angles.values()):
-            return problem(400, "bad_request", "expected finite angles")
-        script = wanted.script or "<hdsoscript/>"
-        try:
-            files: Mapping[str, bytes] = await self._readers.ask(
-                "documents", scripting.dry_run_files, wanted.name, wanted.documents, wanted.values, script
-            )
-            plant = await self._readers.ask("documents", scripting.start_pose, wanted.documents, wanted.angles)
-            scene = await self._readers.ask("documents", scripting.scene, wanted.name, wanted.documents)
-        except AnalysisError as error:
-            return problem(422, "failed", printable(str(error)))
-        words = scripting.words(
-            "{folder}",
-            wanted.name,
-            plant,
-            wanted.duration_s,
-            wanted.seed,
-            kind="virtual clock",
-            script=bool(wanted.script),
-        )
-        job = self._jobs.start(
-            "virtual", wanted.name, [*words, "--steered", "{folder}/cycles"], files=files, held=self._drives, apart=True
-        )
-        if job is None:
-            return too_many()
+        begun = await begin_trial(request, "virtual clock", self._readers, self._jobs, held=self._drives, apart=True)
+        if isinstance(begun, Response):
+            return begun
+        wanted, job = begun
+        scene = await self._readers.ask("documents", scripting.scene, wanted.name, wanted.documents)
         self._forget()
         self._bouts[job.id] = WatchedBout(job, CycleFollower(job.folder / "cycles", earlier=True), scene, monotonic())
         if self._looking is None:

@@ -30,9 +30,16 @@ from pathlib import Path
 import drivers.port
 from nuc_engine.bout.run import BoutSpec, run_bout
 assert drivers.port.__file__.endswith(".py") is (sys.argv[1] == "pure"), drivers.port.__file__
-config, script, seed, seconds, bus = sys.argv[3:]
+config, script, seed, seconds, bus, watched = sys.argv[3:]
 more = {"bus": bus} if bus else {}
-run_bout(BoutSpec(config, Path(sys.argv[2]), script=script or None, duration_s=float(seconds), seed=int(seed), **more))
+spec = BoutSpec(config, Path(sys.argv[2]), script=script or None, duration_s=float(seconds), seed=int(seed), **more)
+cycles = []
+
+class Watch:
+    begin = cycle = lambda self, number, values: cycles.append(number)
+
+run_bout(spec, None, Watch() if watched else None)
+assert bool(cycles) == bool(watched)
 """
 
 REPEAT = """
@@ -60,8 +67,8 @@ def with_core(core: str, program: str, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def run(core: str, out: Path, config: str, script: str, seed: int = 3, bus: str = "") -> Path:
-    with_core(core, RUN, str(out), config, script, str(seed), str(SECONDS), bus)
+def run(core: str, out: Path, config: str, script: str, seed: int = 3, bus: str = "", watched: str = "") -> Path:
+    with_core(core, RUN, str(out), config, script, str(seed), str(SECONDS), bus, watched)
     return out
 
 
@@ -86,6 +93,13 @@ def test_bouts_have_the_same_bytes(config: str, script: str, bus: str, tmp_path:
     pure, compiled = (hash_files(folder) for folder in folders)
     assert pure == compiled
     assert len(pure) > 8
+
+
+def test_a_bout_that_is_watched_has_the_same_bytes(tmp_path: Path) -> None:
+    """Who watches is Python, whatever the recorder is."""
+    folders = [run("compiled", tmp_path / f"bout{watched}", "lin_roach", "", watched=watched) for watched in ("", "watched")]
+    alone, beside = (hash_files(folder) for folder in folders)
+    assert alone == beside
 
 
 @pytest.mark.parametrize(("made_by", "repeated_by"), [("pure", "compiled"), ("compiled", "pure")])

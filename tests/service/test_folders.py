@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nuc_engine.machine.locations import list_configurations
 from nuc_engine.messages.errors import Refused
 from nuc_engine.service.configuration import read_configuration
 from nuc_engine.service.folders import Folders, check_name
@@ -100,6 +101,34 @@ def test_no_link_where_a_draft_is_written_is_followed(folders, tmp_path):
     (tmp_path / "scripts" / ".s.xml.new").symlink_to(outside)
     assert folders.new_script("s", b"x", overwrite=True).read_bytes() == b"x"
     assert outside.read_text() == "mine"
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_configuration_is_there_wherever_its_writer_is_killed(folders, monkeypatch, nth):
+    """The old one or the new one, whole, and nothing else that looks like one."""
+    folders.new_configuration("leg", {"joints.xml": b"old"}, overwrite=False)
+    steps = iter(range(1, 9))
+
+    def killed_before(step):
+        def instead(*given, **named):
+            if next(steps) == nth:
+                raise KeyboardInterrupt
+            return step(*given, **named)
+
+        return instead
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "rename", killed_before(Path.rename))
+        patch.setattr(
+            shutil, "rmtree", lambda path, rmtree=killed_before(shutil.rmtree), **_: path.exists() and rmtree(path)
+        )
+        folders.new_configuration("leg", {"joints.xml": b"new"}, overwrite=True)
+    assert set(list_configurations()) & {".leg.new", ".leg.old"} == set()
+    folders.mend()
+    assert (folders.configurations / "leg" / "joints.xml").read_bytes() == (b"new" if nth == 3 else b"old")
+    assert not (folders.configurations / ".leg.old").exists()
+    folders.new_configuration("leg", {"joints.xml": b"newer"}, overwrite=True)
+    assert [path.name for path in folders.configurations.iterdir()] == ["leg"]
 
 
 def test_nobody_waits_for_a_pipe_that_lies_where_a_file_should(folders, tmp_path):
