@@ -24,7 +24,6 @@ from nuc_engine.bout.replay import ReplayRefused, ReplayReport
 from nuc_engine.control.faults import FAULTS
 from nuc_engine.episode.document import RunConfig, RunConfigError, read_run
 from nuc_engine.episode.loop import EpisodeEnd, run_steps
-from nuc_engine.flight.tables import SYSTEMS
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.recording import manifest
 from nuc_engine.recording.compare import FileDifference
@@ -32,6 +31,7 @@ from nuc_engine.recording.directory import make_directory
 from nuc_engine.recording.files import COLUMNS_FILE, EPISODE_LOG
 from nuc_engine.recording.manifest import Manifest, versions, write_manifest
 from nuc_engine.recording.rows import RowLog, describe_rows, read_rows
+from nuc_engine.surrogate.pilot import SYSTEMS
 
 RUN_FILE = "run.toml"
 """Its name in a configuration's folder, and in a data directory."""
@@ -116,7 +116,7 @@ def record_episode(spec: EpisodeSpec) -> RecordedEpisode:
     )
     write_manifest(spec.out, record)
     end, rows = _run(run, spec.out)
-    counts = {"steps": end.steps} if end.limited is None else {"steps": end.steps, "limited": end.limited}
+    counts = {"steps": end.steps} if end.limited is None else {"steps": end.steps, run.columns[-1]: end.limited}
     ended = record.ended(
         spec.out,
         end.state,

@@ -13,7 +13,6 @@ from drivers.errors import BusUrlError
 from drivers.factory import family_names, find_family
 from nuc_engine.bout.episode import RUN_FILE, is_episode, read_document
 from nuc_engine.episode.document import RunConfigError, read_run
-from nuc_engine.flight.tables import SYSTEMS
 from nuc_engine.model import extensions
 from nuc_engine.model.changes import ScriptRefused, prepare
 from nuc_engine.model.extensions import EXTENSIONS_FILE
@@ -23,6 +22,7 @@ from nuc_engine.model.planning import PlanError, build_plan
 from nuc_engine.model.rulecheck import find_dead_rules
 from nuc_engine.plants.mjcf import overridden
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, load_spec
+from nuc_engine.surrogate.pilot import SYSTEMS
 from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoMod, HdsoScript, JointList
 from sccils_schemas.model import JOINTS_FILE, Model, load_any, load_model
 from sccils_schemas.names import did_you_mean
