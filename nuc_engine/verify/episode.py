@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nuc_engine.verify.files import COLUMNS, MANIFEST
+from nuc_engine.verify.files import COLUMNS, MANIFEST, compare_witness
 from nuc_engine.verify.flight import FlightEquations
 from nuc_engine.verify.logs import Report
 from nuc_engine.verify.servos import Unverifiable
@@ -74,6 +74,7 @@ class _EpisodeCheck:
             sums = self.manifest["inputs" if name == RUN else "files"]
             if name not in sums and not (self.cut_off and not sums):
                 self.differ(f"files.{name}", "its sum", "none")
+        compare_witness(self.manifest, (EPISODE,), self.report)
 
     def document(self) -> None:
         """Hold the resolved document, what was drawn, and the sums against run.toml."""
