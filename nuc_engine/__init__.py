@@ -22,6 +22,7 @@
     realtime/          the real clock, real-time rights, and how punctual a task is
     recording/         the data directory: logs, input record, manifest, recovery
     service/           the process of the daemon that talks to people and programs
+    surrogate/         a controller learned from logs: fitted, flown, judged beside its teacher
     ui/                the workbench in the browser: its server, an ordinary client of the daemon, and its page
     verify/            the oracle of `nuc verify`: shares no code with what it checks
 

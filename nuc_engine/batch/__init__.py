@@ -14,6 +14,7 @@
     pool         a function over many items, on worker processes or a Dask cluster
     request      a sweep as a TOML file
     scratch      folders for bouts nobody keeps
+    surrogates   surrogates from datasets and RunConfigs, into folders
     sweep        a sweep from its plan to one table
     table        rows as one file, Parquet or CSV by its name
     task         one bout of many

@@ -30,9 +30,9 @@ from nuc_engine.batch.pool import DoneCallback
 from nuc_engine.batch.sweep import PARTS
 from nuc_engine.batch.task import Cell
 from nuc_engine.episode.document import read_run
-from nuc_engine.flight.tables import SYSTEMS
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.manifest import versions
+from nuc_engine.surrogate.pilot import SYSTEMS
 
 NOTE = "nuc.dataset"
 """Key of the file's metadata under which the card stands, as JSON."""
@@ -212,3 +212,43 @@ def _blocks(
 ) -> Iterator[tuple[Sequence[Mapping[str, Cell]], Any]]:
     for number in range((len(rows) + BLOCK - 1) // BLOCK):
         yield rows[number * BLOCK : (number + 1) * BLOCK], read_part(part_file(parts, number), columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset that was read: its card, and for each split the rows (rows, columns of the card) of its episodes."""
+
+    path: Path
+    card: Mapping[str, Any]
+    episodes: Mapping[str, list[Any]]
+    configs: Mapping[str, tuple[str, ...]]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of what a row holds."""
+        return list(self.card["columns"])
+
+
+def read_dataset(path: Path) -> Dataset:
+    """Return a dataset. Raises BulkRefused for a file that is none, or that is not what its card says."""
+    need(pyarrow="a dataset")
+    parquet = cast(Any, import_module("pyarrow.parquet"))
+    try:
+        table = parquet.read_table(path)
+        card: dict[str, Any] = json.loads(table.schema.metadata[NOTE.encode()])
+        numbers = np.column_stack([table[name].to_numpy() for name in card["columns"]]).astype("<f8")
+        begins = np.flatnonzero(np.diff(table[EPISODE].to_numpy(), prepend=-1))
+        splits, configs = (table[name].take(begins).to_pylist() for name in ("split", "config"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BulkRefused(f"{path}: {error}; expected a dataset of `nuc dataset`") from error
+    episodes = np.split(numbers, begins[1:])
+    sums = "".join(hashlib.sha256(np.ascontiguousarray(episode).tobytes()).hexdigest() for episode in episodes)
+    if hashlib.sha256(sums.encode()).hexdigest() != card["content_sha256"]:
+        raise BulkRefused(f"{path}: its numbers are not those its card has the sum of; make it again")
+    told = list(zip(splits, configs, episodes, strict=True))
+    return Dataset(
+        path,
+        card,
+        {split: [episode for each, _, episode in told if each == split] for split in SPLITS},
+        {split: tuple(dict.fromkeys(name for each, name, _ in told if each == split)) for split in SPLITS},
+    )

@@ -29,8 +29,8 @@ from nuc_engine.batch.task import REFUSED, Cell, Value
 from nuc_engine.bout.episode import read_document
 from nuc_engine.episode.document import RunConfig, RunConfigError, content_sum, read_run
 from nuc_engine.episode.loop import run_steps
-from nuc_engine.flight.tables import SYSTEMS
 from nuc_engine.machine.locations import find_configuration
+from nuc_engine.surrogate.pilot import SYSTEMS
 
 BLOCK = 50
 _PLACE = ("x_m", "y_m", "z_m")

@@ -1,5 +1,6 @@
 """One bout on the virtual clock: specified, prepared, run, replayed, run anew.
 
+against    two machines' witnesses of the same bout: how far they agree
 episode    one episode of a RunConfig into a data directory, and again
 prepare    what a bout is made of, loaded and checked as a whole
 replay     repeating a bout from its own data directory, and saying where the repetition differs

@@ -25,7 +25,6 @@ from nuc_engine.control.faults import FAULTS
 from nuc_engine.episode.document import RunConfig, RunConfigError, read_run
 from nuc_engine.episode.loop import EpisodeEnd, run_steps
 from nuc_engine.episode.system import Numbers
-from nuc_engine.flight.tables import SYSTEMS
 from nuc_engine.machine.locations import RUN_FILE, find_configuration
 from nuc_engine.recording import manifest
 from nuc_engine.recording.compare import FileDifference
@@ -33,6 +32,7 @@ from nuc_engine.recording.directory import make_directory
 from nuc_engine.recording.files import COLUMNS_FILE, EPISODE_LOG
 from nuc_engine.recording.manifest import Manifest, versions, write_manifest
 from nuc_engine.recording.rows import RowLog, describe_rows, read_rows
+from nuc_engine.surrogate.pilot import SYSTEMS
 
 MOST_BYTES = 1 << 18
 VIRTUAL = "virtual"
@@ -142,7 +142,7 @@ def record_episode(spec: EpisodeSpec, watch: EpisodeWatch | None = None) -> Reco
     )
     write_manifest(spec.out, record)
     end, rows = _run(run, spec.out, watch)
-    counts = {"steps": end.steps} if end.limited is None else {"steps": end.steps, "limited": end.limited}
+    counts = {"steps": end.steps} if end.limited is None else {"steps": end.steps, run.columns[-1]: end.limited}
     counts |= {} if watch is None else watch.counts
     ended = record.ended(
         spec.out,

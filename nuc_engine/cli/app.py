@@ -33,6 +33,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "experiment": ("many.experiment", "the experiments of chapter 7 over many seeds, with verdicts and pages"),
         "sweep": ("many.sweep", "many bouts over parameters, seeds and plants, into one table"),
         "dataset": ("many.dataset", "the logs of many episodes, such as flights, as one Parquet file with a card"),
+        "surrogate": (
+            "many.surrogate",
+            "a controller learned from a dataset: fitted, flown beside its teacher",
+        ),
         "tune": ("many.tune", "look for values with which most bouts do what is wanted"),
         "minimise": ("many.minimise", "what a changeset needs, and which changesets commute"),
         "serve": ("bout.serve", "the engine beside a leg: real time, commands over a socket, until it is ended"),

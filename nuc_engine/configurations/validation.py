@@ -58,7 +58,7 @@ def _check_run(folder: Path) -> Checked:
     # A leg is checked without what flies.
     from nuc_engine.bout.episode import read_document
     from nuc_engine.episode.document import RunConfigError, read_run
-    from nuc_engine.flight.tables import SYSTEMS
+    from nuc_engine.surrogate.pilot import SYSTEMS
 
     problems = Problems()
     try:

@@ -74,9 +74,10 @@ class RunConfig:
     def columns(self) -> tuple[str, ...]:
         """The names of what a row of its log holds."""
         system = self.system
-        limited = () if self.pilot().limited is None else ("limited",)
+        pilot = self.pilot()
+        marks = () if pilot.limited is None else (pilot.marks,)
         references = (f"ref_{name}" for name in system.reference)
-        return ("t_s", *system.state, *references, *system.control, *limited)
+        return ("t_s", *system.state, *references, *system.control, *marks)
 
     def sums(self) -> dict[str, str]:
         """Return the sha256 of all that was resolved, and of its parts."""
@@ -101,7 +102,8 @@ def read_run(document: Mapping[str, Any], systems: Systems, changes: Mapping[str
         if wrong := _replace(data, key, value):
             problems.append(wrong)
         if isinstance(drawn_keys := data.get("random"), dict):
-            cast(dict[str, Any], drawn_keys).pop(key, None)
+            for drawn in [name for name in cast(dict[str, Any], drawn_keys) if f"{name}.".startswith(f"{key}.")]:
+                cast(dict[str, Any], drawn_keys).pop(drawn)
     top = Fields(data, problems)
     seed = top.whole("seed", 0, LARGEST_SEED, 0)
     drawn, ends = _draw(top, seed)

@@ -108,6 +108,27 @@ class Fields:
         self.wrong(key, _found(value), f"one of {', '.join(allowed)}")
         return ""
 
+    def text(self, key: str, longest: int) -> str:
+        """Return a text; an empty one where something else stands there."""
+        value = self._take(key)
+        if isinstance(value, str) and 0 < len(value) <= longest:
+            return value
+        self.wrong(key, _found(value), f"a text of up to {longest} characters")
+        return ""
+
+    def wholes(self, key: str, low: int, high: int, most: int) -> tuple[int, ...]:
+        """Return up to so many whole numbers from low to high."""
+        value = self._take(key)
+        numbers = cast(list[Any], value) if isinstance(value, list) else []
+        if (
+            isinstance(value, list)
+            and len(numbers) <= most
+            and all(type(n) is int and low <= n <= high for n in numbers)
+        ):
+            return tuple(numbers)
+        self.wrong(key, _found(value), f"up to {most} whole numbers from {low} to {high}")
+        return ()
+
     def flag(self, key: str) -> bool:
         """Return whether something is so; where nothing is said, it is not."""
         value = self._take(key)

@@ -27,11 +27,13 @@ Stop = Callable[[Numbers], str]
 class Pilot:
     """What flies, walks or drives in one episode: its law, and whether the last control was limited, where it can be.
 
-    A law with memory is made anew for every episode.
+    A law with memory is made anew for every episode. `marks` is the column of the log that `limited` fills, where that
+    says something else of a step.
     """
 
     law: Law
     limited: Callable[[], bool] | None = None
+    marks: str = "limited"
 
 
 @dataclass(frozen=True, slots=True)

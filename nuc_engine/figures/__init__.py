@@ -11,6 +11,7 @@ movie/            the leg of a bout in motion, beside a camera's film
 palette           colours and line styles of the figures
 path_arrays       path-state plots of plain arrays
 path_state        the path of foot or joint with one line beside it per joint, in the colours
+surrogate         flights of surrogates beside their teacher's
 timeline          a span is shown whole where its cycles can be told apart, else in parts
 torque            the figure of `nuc bus characterise`
 """

@@ -143,6 +143,13 @@ def _sum(table: Fields, depth: int) -> Program:
     return lambda t: tuple(map(sum, zip(*(part(t) for part in parts), strict=True)))
 
 
+def _later(table: Fields, depth: int) -> Program:
+    """A program from a later instant on."""
+    by_s = table.number("by_s", 0.0)
+    program = _program(table.table("of"), depth + 1)
+    return lambda t: program(t + by_s)
+
+
 def _sequence(table: Fields, depth: int) -> Program:
     """One program after another, each on its own time. They meet, unless they `may_jump`."""
     may_jump = table.flag("may_jump")
@@ -183,6 +190,8 @@ _LEAVES: Mapping[str, Callable[[Fields], Program]] = MappingProxyType(
         "probe": _probe,
     }
 )
-_NESTED: Mapping[str, Callable[[Fields, int], Program]] = MappingProxyType({"sum": _sum, "sequence": _sequence})
+_NESTED: Mapping[str, Callable[[Fields, int], Program]] = MappingProxyType(
+    {"sum": _sum, "sequence": _sequence, "later": _later}
+)
 KINDS = (*_LEAVES, *_NESTED)
 """The kinds of programs there are."""

@@ -42,9 +42,12 @@ def read_dynamics(table: Fields) -> Step:
     return step
 
 
-def read_controller(table: Fields, dt_s: float) -> Callable[[], Pilot]:
-    """Return a maker of controllers (A.4 to A.6), limited where the table says so."""
-    table.word("kind", ("cascade",))
+def read_controller(table: Fields, dt_s: float, others: tuple[str, ...] = ()) -> Callable[[], Pilot]:
+    """Return a maker of controllers (A.4 to A.6), limited where the table says so.
+
+    `others` are kinds that whoever calls it reads, so that what is told of a wrong one is whole.
+    """
+    table.word("kind", ("cascade", *others))
     gains = Gains(
         _three(table, "kp_per_s2"),
         _three(table, "kd_per_s"),

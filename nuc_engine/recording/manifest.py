@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from nuc_engine.machine.core import core
 from nuc_engine.machine.locations import CHECKOUT
-from nuc_engine.recording.files import MANIFEST_FILE
+from nuc_engine.recording.files import DATA_LOGS, EPISODE_LOG, MANIFEST_FILE, NOTES_FILE, SCRIPT_FILE
 
 FORMAT = 1
 STATES = ("running", "complete", "interrupted", "fault", "torn")
@@ -47,7 +47,8 @@ class Manifest:
     has the keys and types of the bout's own specification. `families` has the family of the servos of each bus by its
     name; empty in older ones, which knew one family. `counts` are those of `nuc_engine.control.dispatcher`, and records
     by file and events by name. `extensions` is what was added to the engine and is used: distribution and version by
-    kind and name. What begins with `bout` is said of a daemon's bout alone.
+    kind and name. `witness` sums all of it up (`witness_of`) for a bout that has ended. What begins with `bout` is said
+    of a daemon's bout alone.
     """
 
     state: str = "running"
@@ -68,6 +69,7 @@ class Manifest:
     engine_time_s: float | None = None
     counts: Mapping[str, Any] = field(default_factory=_map)
     files: Mapping[str, str] = field(default_factory=_map)
+    witness: Mapping[str, Any] = field(default_factory=_map)
     bout: int | None = None
     window_s: Sequence[float | None] = ()
     script_writes: int | None = None
@@ -95,7 +97,7 @@ class Manifest:
     ) -> Manifest:
         """Return it as it is once the bout has ended and its files are whole."""
         told = {"records": dict(sorted(records.items())), "events": dict(sorted(events.items()))}
-        return replace(
+        ended = replace(
             self,
             state=state,
             reason=reason,
@@ -104,6 +106,7 @@ class Manifest:
             counts={**counts, **told},
             files=hash_files(folder),
         )
+        return replace(ended, witness=witness_of(ended))
 
     def record(self) -> dict[str, Any]:
         """Return it as it stands in the file."""
@@ -115,7 +118,47 @@ class Manifest:
         return {"format": FORMAT, **{name: getattr(self, name) for name in names if name not in left_out}}
 
 
-_AT_THE_END = ("stopped", "engine_time_s", "counts", "files")
+_AT_THE_END = ("stopped", "engine_time_s", "counts", "files", "witness")
+
+
+def witness_of(record: Manifest) -> dict[str, Any]:
+    """Return what a bout was and what came of it, in one table, for legs and flights alike.
+
+    `id` is the same for each repetition of a bout: it is made of what decides it. Sums of several files are those of
+    their sums, by name. `frames` are the rows of the data logs, which are not compressed; `output_sha256` is of all
+    files but notes. `random` names what draws, where something has a seed. Build and platform stand in `versions`.
+    """
+    sums: Mapping[str, str] = record.spec.get("sha256", {})
+    logs = [name for name in (EPISODE_LOG, *DATA_LOGS) if name in record.files]
+    parts = {name: sum_ for name, sum_ in record.inputs.items() if name not in (_BODY, SCRIPT_FILE)}
+    decides = {key: value for key, value in record.spec.items() if key not in ("labels", "out", "overwrite")}
+    configuration = sums.get("resolved") or _joined({**record.inputs, "spec": _sum_of(decides)})
+    seed = record.spec.get("seed")
+    return {
+        "id": configuration[:16] if record.bout is None else f"{record.bout}",
+        "seed": seed,
+        "controller_sha256": sums.get("controller") or _joined(parts),
+        "body_sha256": sums.get("dynamics") or record.inputs.get(_BODY, ""),
+        "configuration_sha256": configuration,
+        "begin_ms": round(1000 * (record.window_s[0] or 0.0)) if record.window_s else 0,
+        "end_ms": round(1000 * (record.engine_time_s or 0.0)),
+        "frames": sum(record.counts["records"].get(name, 0) for name in logs),
+        "frames_sha256": _joined({name: record.files[name] for name in logs}),
+        "output_sha256": _joined({name: sum_ for name, sum_ in record.files.items() if name != NOTES_FILE}),
+        "random": None if seed is None else "PCG64, SeedSequence",
+    }
+
+
+_BODY = "plant.toml"
+
+
+def _joined(sums: Mapping[str, str]) -> str:
+    return _sum_of(dict(sorted(sums.items())))
+
+
+def _sum_of(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_record(folder: Path) -> dict[str, Any]:

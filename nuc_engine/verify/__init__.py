@@ -17,6 +17,7 @@
     shaft        one motor: what is sent to it, and what its replies mean
     start        what a daemon's bout started with, held against its documents
     store        HDSOs: what they hold, by their types, and what may be written to them
+    surrogate    a flight whose controller was learned
     verdict      what a verification found
     virtual      a bout on virtual time
     weight       the weight of a leg

@@ -15,10 +15,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from nuc_engine.verify.files import COLUMNS, MANIFEST
+from nuc_engine.verify.files import COLUMNS, MANIFEST, compare_witness
 from nuc_engine.verify.flight import FlightEquations
 from nuc_engine.verify.logs import Report
 from nuc_engine.verify.servos import Unverifiable
+from nuc_engine.verify.surrogate import KIND, SurrogateEquations
 from nuc_engine.verify.verdict import EPISODE, Verdict
 
 RUN = "run.toml"
@@ -73,6 +74,7 @@ class _EpisodeCheck:
             sums = self.manifest["inputs" if name == RUN else "files"]
             if name not in sums and not (self.cut_off and not sums):
                 self.differ(f"files.{name}", "its sum", "none")
+        compare_witness(self.manifest, (EPISODE,), self.report)
 
     def document(self) -> None:
         """Hold the resolved document, what was drawn, and the sums against run.toml."""
@@ -80,7 +82,8 @@ class _EpisodeCheck:
         changes: Mapping[str, Any] = self.spec["changes"]
         for key, value in changes.items():
             put(data, key, value)
-            data.get("random", {}).pop(key, None)
+            for name in [name for name in data.get("random", {}) if name == key or name.startswith(f"{key}.")]:
+                del data["random"][name]
         seed = data.get("seed", 0)
         drawn = {key: draw(seed, key, one) for key, one in data.get("random", {}).items()}
         resolved = copy.deepcopy(data)
@@ -96,10 +99,11 @@ class _EpisodeCheck:
 
     def log(self) -> tuple[int, int]:
         """Hold every row against the equations; return how many were compared, and are there."""
-        equations = FlightEquations(self.data)
+        surrogate = self.data["controller"]["kind"] == KIND
+        equations = SurrogateEquations(self.data) if surrogate else FlightEquations(self.data)
         every: int = self.data.get("log", {}).get("every", 1)
         limiter = equations.limiter()
-        names = ["t_s", *_STATE, *(f"ref_{name}" for name in _REFERENCE), *_CONTROL, *(["limited"] * limiter.there)]
+        names = ["t_s", *_STATE, *(f"ref_{name}" for name in _REFERENCE), *_CONTROL, *([limiter.mark] * limiter.there)]
         self._columns(names)
         rows, left = read_rows(self.folder / EPISODE, len(names))
         if left and not self.cut_off:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,33 @@ def compare_files(folder: Path, manifest: Mapping[str, Any], report: Report, *, 
         # A bout that was killed has no sums at all, and one that could not write any more perhaps none.
         if name not in manifest["files"] and (manifest["files"] or not torn):
             report.differ(MANIFEST, 0, None, f"files.{name}", "its sum", "none")
+    compare_witness(manifest, DATA, report)
 
 
 def lines_in(path: Path) -> int:
     """Return how many whole lines a file has."""
     return path.read_bytes().count(b"\n") if path.is_file() else 0
+
+
+def compare_witness(manifest: Mapping[str, Any], logs: Sequence[str], report: Report) -> None:
+    """Note what the witness of a bout says otherwise than the sums of its files do; older bouts have none."""
+    witness: Mapping[str, Any] = manifest.get("witness", {})
+    if not witness:
+        return
+    files: Mapping[str, str] = manifest["files"]
+    counted = manifest["counts"].get("records", {})
+    window = manifest.get("window_s") or [0.0]
+    computed: dict[str, Any] = {
+        "frames": sum(counted.get(name, 0) for name in logs if name in files),
+        "frames_sha256": _joined({name: files[name] for name in logs if name in files}),
+        "output_sha256": _joined({name: sum_ for name, sum_ in files.items() if name != "Notes.jsonl"}),
+        "begin_ms": round(1000 * (window[0] or 0.0)),
+        "end_ms": round(1000 * (manifest.get("engine_time_s") or 0.0)),
+    }
+    for name, value in computed.items():
+        if witness.get(name) != value:
+            report.differ(MANIFEST, 0, None, f"witness.{name}", value, witness.get(name))
+
+
+def _joined(sums: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(sums, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

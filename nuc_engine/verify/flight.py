@@ -136,6 +136,9 @@ class FlightEquations:
 class Limiter:
     """Saturations, rate limits, delay: what a control becomes on its way."""
 
+    mark = "limited"
+    """The column that it fills, where it is there."""
+
     def __init__(self, gains: Mapping[str, Any], dt: float) -> None:
         bounds, rates = gains.get("limits", {}), gains.get("rates", {})
         self.there = bool({"limits", "rates", "delay_s"} & set(gains))
@@ -166,6 +169,8 @@ def program(table: Mapping[str, Any], t: float) -> Vector:
         return [sum(each) for each in zip(*(program(part, t) for part in table["parts"]), strict=True)]
     if kind == "sequence":
         return _sequence(table["parts"], t)
+    if kind == "later":
+        return program(table["of"], t + table["by_s"])
     if kind == "waypoints":
         point = [point for point in table["points"] if t >= point["at_s"] - _DUE_S or point["at_s"] == 0][-1]
         return [*map(float, point["position_m"]), 0.0, 0.0, 0.0, float(point.get("yaw_rad", 0.0))]

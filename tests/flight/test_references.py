@@ -31,6 +31,7 @@ SMOOTH: dict[str, dict[str, Any]] = {
         "over_s": 6.0,
     },
     "sum": {"kind": "sum", "parts": [CIRCLE, {"kind": "hover", "position_m": [3, 2, 1], "yaw_rad": 0.5}]},
+    "later": {"kind": "later", "by_s": 1.7, "of": {**CIRCLE, "kind": "helix", "climb_m_s": 0.3}},
     "sequence": {
         "kind": "sequence",
         "parts": [{**CIRCLE, "for_s": 7.0}, {**CIRCLE, "clockwise": True, "phase_rad": 0.3}],

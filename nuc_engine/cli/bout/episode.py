@@ -13,6 +13,9 @@ from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.leaving import interrupt, when_ended
 from nuc_engine.cli.terminal.output import count, heading, note, say, say_json, say_wrapped
 
+_LONGEST = 200
+"""Characters of a text that are shown; weights have tens of thousands."""
+
 
 def is_run(config: str) -> bool:
     """Say whether a configuration is a RunConfig; a name that is none of any is left to whoever looks for it."""
@@ -29,6 +32,7 @@ def run_episode(
     out: Path,
     values: Sequence[tuple[str, str]],
     *,
+    controller: str | None,
     seed: int | None,
     duration_s: float | None,
     labels: Mapping[str, str],
@@ -36,9 +40,13 @@ def run_episode(
     as_json: bool,
 ) -> int:
     """Run it, say what became of it, and return the exit status."""
-    from nuc_engine.bout.episode import EpisodeSpec, record_episode
+    from nuc_engine.bout.episode import EpisodeSpec, read_document, record_episode
+    from nuc_engine.machine.locations import find_configuration
 
-    changes: dict[str, Any] = {key: number(key, text) for key, text in values}
+    changes: dict[str, Any] = {}
+    if controller is not None:
+        changes["controller"] = read_document(find_configuration(controller)).get("controller")
+    changes |= {key: number(key, text) for key, text in values}
     changes |= {} if seed is None else {"seed": seed}
     changes |= {} if duration_s is None else {"timing.duration_s": duration_s}
     began_s = wallclock.seconds()
@@ -68,7 +76,9 @@ def run_episode(
     for name, value in run.drawn.items():
         say(f"{'drawn':<10}{name} = {value:.6g}")
     if end.limited:
-        note(f"warning: {count(end.limited, 'control')} limited; see the column limited")
+        marks = run.columns[-1]
+        what = "limited" if marks == "limited" else "of states beyond the training data"
+        note(f"warning: {count(end.limited, 'control')} {what}; see the column {marks}")
     if not good:
         note(f"nuc run: {end.state}: {end.reason}")
     return 0 if good else BAD
@@ -92,7 +102,8 @@ def show_run(config: str, *, as_json: bool) -> int:
     width = max(map(len, values)) + 2
     for key, value in values.items():
         drawn = "".join(f"  (drawn: {name})" for name in run.drawn if name == key or name.startswith(f"{key}."))
-        say_wrapped(f"{key:<{width}}{value}{drawn}", " " * width)
+        told = value if not isinstance(value, str) or len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
+        say_wrapped(f"{key:<{width}}{told}{drawn}", " " * width)
     say_wrapped(f"{'log':<{width}}{run.steps // run.every + 1} rows of {', '.join(run.columns)}", " " * width)
     return 0
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 DATA = Path("data")
 LONGEST_S = 1e8
 OF_EPISODES = frozenset(
-    {"config", "duration", "seed", "out", "scratch", "force", "labels", "remark", "changes", "as_json"}
+    {"config", "duration", "seed", "out", "scratch", "force", "labels", "remark", "changes", "controller", "as_json"}
 )
 """Options that an episode of a RunConfig has; the others are for legs."""
 _LEG = {"mujoco": "an emulated leg"}
@@ -124,6 +124,12 @@ _LEG = {"mujoco": "an emulated leg"}
     multiple=True,
     help="Replace a number of run.toml by its dotted key, as dynamics.mass_kg=1.2; repeatable.",
 )
+@click.option(
+    "--controller",
+    metavar="CONFIG",
+    type=RUNNABLE,
+    help="Of a RunConfig: fly with the controller of another one, such as a surrogate (`nuc surrogate fit`).",
+)
 @limits()
 @gravity_compensation()
 @click.option(
@@ -151,6 +157,7 @@ def command(
     plant: Sequence[tuple[str, str]],
     plant_file: str | None,
     changes: Sequence[tuple[str, str]],
+    controller: str | None,
     limits: Sequence[tuple[str, str]],
     gravity: float,
     steered: Path | None,
@@ -175,14 +182,15 @@ def command(
             config,
             out,
             changes,
+            controller=controller,
             seed=seed,
             duration_s=duration,
             labels=_labels(labels, remark),
             overwrite=force or scratch is not None,
             as_json=as_json,
         )
-    if changes:
-        raise click.UsageError("--set replaces values of a run.toml; a leg has --plant, and scripts")
+    if changes or controller is not None:
+        raise click.UsageError("--set and --controller replace what is in a run.toml; a leg has --plant, and scripts")
     from nuc_engine.bout.run import DEFAULT_DURATION_S, BoutSpec, run_bout
     from nuc_engine.plants.spec import PLANT_SPEC_FILE
 

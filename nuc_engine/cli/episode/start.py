@@ -47,7 +47,7 @@ def command(
     as_json: bool,
 ) -> int:
     """Begin an episode of CONFIG: a name that the server knows, or a folder with a run.toml, which is sent to it."""
-    from nuc_engine.bout.episode import RUN_FILE
+    from nuc_engine.machine.locations import RUN_FILE
 
     folder = Path(config)
     text = (folder / RUN_FILE).read_text(encoding="utf-8") if (folder / RUN_FILE).is_file() else None

@@ -11,7 +11,7 @@ import click
 from nuc_engine.cli.look.afresh import repeat_afresh
 from nuc_engine.cli.terminal import wallclock
 from nuc_engine.cli.terminal.errors import BAD, CommandFailed
-from nuc_engine.cli.terminal.output import count, is_terminal, say, say_json, say_wrapped, wrapped
+from nuc_engine.cli.terminal.output import count, is_terminal, plain, say, say_json, say_wrapped, wrapped
 from nuc_engine.cli.terminal.params import NucCommand, as_json
 from nuc_engine.cli.terminal.progress import ManyProgress, ProgressLine
 from nuc_engine.machine.needs import need
@@ -34,6 +34,7 @@ _QUIET_S = 2.0
             "nuc verify data/helix --again",
             "a flight, or a leg: by its equations, and four times again in fresh processes",
         ),
+        ("nuc verify data/helix --against data/other_machine", "two machines' witnesses of the same flight"),
         (
             "nuc verify verdicts.zip --repeat 3",
             "a bundle of verdicts: sums, and three repetitions of each row",
@@ -59,8 +60,14 @@ _QUIET_S = 2.0
     is_flag=True,
     help="Also repeat it in fresh processes: other hash seed, folder, threads and load; and with seed + 1.",
 )
+@click.option(
+    "--against",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Compare with the witness of another machine instead: flights to 1e-9, legs to the first difference.",
+)
 @as_json
-def command(folder: Path, repeat: int, again: bool, as_json: bool) -> int:
+def command(folder: Path, repeat: int, again: bool, against: Path | None, as_json: bool) -> int:
     """Hold the bout of DIR against the equations, record by record.
 
     First the sums in the manifest: a file that was changed is named. Then all that follows from the documents, the
@@ -72,6 +79,10 @@ def command(folder: Path, repeat: int, again: bool, as_json: bool) -> int:
     A bundle of verdicts (`nuc experiment bundle`) is held against its sums, its verdicts against the repetitions and
     documents in it, and repetitions are run again.
     """
+    if against is not None:
+        if again or folder.is_file():
+            raise click.UsageError("--against compares two data directories, and does nothing else")
+        return _compare(folder, against, as_json)
     if folder.is_file():
         if again:
             raise click.UsageError("--again is for a data directory; of a bundle --repeat runs rows again")
@@ -109,6 +120,30 @@ def command(folder: Path, repeat: int, again: bool, as_json: bool) -> int:
         for each in repeated:
             say_wrapped(f"again, {each.name}: {each.told}{'' if each.good else ', which is wrong'}", "    ")
     return 0 if good else BAD
+
+
+def _compare(folder: Path, other: Path, as_json: bool) -> int:
+    from nuc_engine.bout.against import compare_witnesses
+
+    found = compare_witnesses(folder, other)
+    if as_json:
+        say_json({"ok": found.good, **plain(found)})
+        return 0 if found.good else BAD
+    for name in found.changed:
+        say(f"changed file: {name} is not what its manifest says it is")
+    for name in found.unequal:
+        say(f"not run alike: {name} of the manifests differs")
+    if found.difference is not None:
+        first = found.difference
+        where = f"{first.file}, record {first.record}" + (
+            "" if first.time_ns is None else f", {first.time_ns / 1e9:g} s"
+        )
+        say_wrapped(f"first difference: {where}, {first.field}: {first.then} against {first.now}", "    ")
+    apart = "" if found.apart is None else f", no number further apart than {found.apart:.2g}"
+    say_wrapped(f"{'agree' if found.good else 'do not agree'}: {', '.join(found.compared)}{apart}", "    ")
+    for name, (one, two) in found.versions.items():
+        say(f"{name}: {one} against {two}")
+    return 0 if found.good else BAD
 
 
 def _verify_bundle(path: Path, repeat: int, as_json: bool) -> int:
