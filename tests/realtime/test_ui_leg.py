@@ -6,7 +6,10 @@ from base64 import b64decode
 
 import pytest
 
-from tests.realtime.ui_browser import needs_browser
+from tests.configs.two_legs import OTHER, write_two_legs
+from tests.realtime.daemon import Leg
+from tests.realtime.served import Served
+from tests.realtime.ui_browser import needs_browser, server
 
 pytestmark = needs_browser
 pytest.importorskip("mujoco", reason="no emulated leg")
@@ -124,4 +127,66 @@ def test_a_camera_is_on_only_while_it_is_looked_at(ui, tab):
     assert page.evaluate("track.readyState") == "ended"
     watched.go("leg")
     assert not page.locator(".camera").is_visible()
+    assert watched.complaints == []
+
+
+DRAWN = """() => {
+  const points = [], arc = CanvasRenderingContext2D.prototype.arc;
+  CanvasRenderingContext2D.prototype.arc = function (x, y, radius, ...more) {
+    if (this.canvas.checkVisibility()) points.push([x, y, radius]);
+    return arc.call(this, x, y, radius, ...more);
+  };
+  return new Promise((done) => setTimeout(() => {
+    CanvasRenderingContext2D.prototype.arc = arc;
+    done(points.slice(-10));
+  }, 500));
+}"""
+"""Where the last picture of the leg has feet and joints."""
+
+
+def test_a_body_with_two_legs_is_drawn_with_both(tab, tmp_path):
+    body = write_two_legs(tmp_path / "body")
+    leg = Leg(tmp_path, str(body))
+    try:
+        both = Served(leg, tmp_path, config=str(body))
+        try:
+            both.await_ready()
+            with server(tmp_path, "--address", f"ipc://{both.sockets}/command") as started:
+                watched = tab(started)
+                watched.await_live()
+                watched.go("leg")
+                watched.until("() => document.querySelectorAll('.page-leg .joint').length === 8")
+                feet = watched.text("#foot")
+                assert feet.startswith("feet "), feet
+                assert feet.count(";") == 1
+                assert f"Femur-Tibia{OTHER}" in watched.text(".page-leg")
+                watched.page.screenshot(path="/tmp/uilast/two.png")
+                drawn = watched.page.evaluate(DRAWN)
+                assert len(drawn) == 10, "two feet, and four joints of each leg"
+                places = {(round(x), round(y)) for x, y, _ in drawn}
+                assert len(places) >= 8, places
+                assert watched.complaints == []
+        finally:
+            both.close()
+    finally:
+        leg.end()
+
+
+def test_a_leg_is_drawn_as_late_as_its_camera_and_says_so(ui, tab, served):
+    watched = tab(ui)
+    watched.await_live()
+    watched.go("leg")
+    watched.page.get_by_role("button", name="Camera").click()
+    watched.until("() => document.querySelector('.camera video').readyState >= 2")
+    late = watched.page.get_by_label("late by, ms")
+    late.fill("400")
+    late.press("Tab")
+    watched.until("() => /400 ms ago/.test(document.getElementById('foot').textContent)")
+    late.fill("-1")
+    late.press("Tab")
+    assert late.get_attribute("aria-invalid") == "true"
+    watched.until("() => !/ms ago/.test(document.getElementById('foot').textContent)")
+    watched.page.get_by_role("button", name="Camera off").click()
+    watched.page.get_by_role("button", name="Camera \u2026").click()
+    watched.until("() => document.querySelector('.camera input[type=number]').value === '400'")
     assert watched.complaints == []

@@ -20,6 +20,7 @@ import pytest
 
 from nuc_engine.cli.ctl import command as ctl
 from nuc_engine.configurations.describe import describe_model
+from nuc_engine.configurations.pose import pose
 from nuc_engine.machine.locations import find_configuration, list_configurations
 from nuc_engine.messages.typescript import declarations
 from nuc_engine.model.comparisons import terms
@@ -28,6 +29,7 @@ from nuc_engine.model.planning import build_plan
 from nuc_engine.ui.access import PageAccess
 from nuc_engine.ui.server import WEB
 from sccils_schemas.model import Model, load_model
+from tests.configs.two_legs import write_two_legs
 from tests.ui.node import needs_node, run
 
 HERE = Path(__file__).parent
@@ -228,6 +230,28 @@ told(poses.map((angles) => jointOrigins(chain, angles)));
     lines = [joint.dh_line for joint in plan.joints]
     expected = [joint_origins(amatrices, lines, angles) for angles in poses]
     np.testing.assert_allclose(run(code, chain, poses.tolist()), expected, rtol=0, atol=1e-9)
+
+
+@needs_node
+@pytest.mark.parametrize("name", [*list_configurations(), "two legs"])
+def test_legs_are_chains_from_the_body_to_their_feet(name, tmp_path):
+    model = loaded(name) if name != "two legs" else load_model(write_two_legs(tmp_path / "body"))[0]
+    plan = build_plan(model)
+    joints = [joint for joint in describe_model(model, plan)["joints"] if not joint["endpoint"]]
+    given = {joint.name: 10.0 + 7 * joint.index for joint in plan.joints}
+    code = """
+import { jointOrigins } from "{web}/kinematics.js";
+import { legsOf } from "{web}/model.js";
+const [joints, angles] = given;
+told(legsOf(joints).map((leg) => [leg, jointOrigins(leg.map((k) => joints[k].geometry), leg.map((k) => angles[joints[k].name]))]));
+"""
+    found = run(code, joints, given)
+    assert len(found) == (2 if name == "two legs" else 1)
+    stands = pose(plan, given)
+    for leg, points in found:
+        expected = [stands.joints[k].position_cm for k in leg]
+        np.testing.assert_allclose(points[:-1], expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose([points[-1] for _, points in found], [*stands.ends.values()], rtol=0, atol=1e-9)
 
 
 @needs_node

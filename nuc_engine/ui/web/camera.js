@@ -6,6 +6,9 @@ import { number } from "./format.js";
 import { keep, recall } from "./store.js";
 
 const OFFSETS = "nuc-video-offsets";
+/** Offsets of cameras, by what they are called. */
+const CAMERA = "camera: ";
+const LATEST_S = 5;
 const MOST_OFFSETS = 200;
 /** A video that plays along is set right where it is further off than this, s: setting it is heard. */
 const OFF_S = 0.12;
@@ -144,11 +147,20 @@ export function cameraBeside() {
   const sound = h("input", { type: "checkbox" });
   const off = h("button", { type: "button", class: "small", help: "the camera is let go" }, "Camera off");
   const state = h("p", { class: "note", role: "status" });
-  const element = h("section", { class: "panel camera", "aria-label": "camera", hidden: true }, video, h("div", { class: "toolbar" }, which, h("label", { class: "check", help: "hear the microphone too; with loudspeakers beside it, it howls" }, sound, "sound"), off), state);
+  const offset = h("input", { type: "number", min: 0, max: 1000 * LATEST_S, step: 10, value: 0, class: "small-number", inputmode: "numeric" });
+  const late = h("label", { class: "inline", help: "how much later than the leg its picture comes: the leg beside it is drawn as much later. Tap the foot, and turn it until both move together; kept for this camera, in this browser" }, "late by, ms ", offset);
+  const element = h("section", { class: "panel camera", "aria-label": "camera", hidden: true }, video, h("div", { class: "toolbar" }, which, h("label", { class: "check", help: "hear the microphone too; with loudspeakers beside it, it howls" }, sound, "sound"), late, off), state);
   const on = h("button", { type: "button", help: "show a camera of this machine beside the leg, and hear it; nothing of it leaves the browser" }, "Camera \u2026");
   /** @type {MediaStream | null} */
   let stream = null;
   let turn = 0;
+  /** What the offset is kept under. */
+  let called = "";
+  offset.addEventListener("change", () => {
+    const wrong = !(offset.valueAsNumber >= 0 && offset.valueAsNumber <= 1000 * LATEST_S);
+    setAttribute(offset, "aria-invalid", wrong ? "true" : null);
+    if (!wrong) keepOffset(called, offset.valueAsNumber / 1000);
+  });
 
   const end = () => {
     turn += 1;
@@ -175,7 +187,9 @@ export function cameraBeside() {
       const cameras = (await navigator.mediaDevices.enumerateDevices()).filter(({ kind }) => kind === "videoinput");
       const used = stream.getVideoTracks()[0]?.getSettings().deviceId;
       fill(which, ...cameras.map(({ deviceId, label }, k) => h("option", { value: deviceId, selected: deviceId === used }, label || `camera ${k + 1}`)));
-      setText(state, "As it comes from the camera: how late that is nobody tells here.");
+      called = CAMERA + (stream.getVideoTracks()[0]?.label ?? "");
+      offset.valueAsNumber = Math.round(1000 * offsetOf(called));
+      setText(state, "As it comes from the camera; the leg is drawn as late as you say.");
     } catch (error) {
       if (mine !== turn) return;
       setText(state, `no camera: ${error instanceof Error ? error.message || error.name : error}`);
@@ -189,5 +203,7 @@ export function cameraBeside() {
     element.hidden = true;
   };
   off.addEventListener("click", close);
-  return { element, on, close };
+  /** How late its picture is, s; 0 while there is none. */
+  const lateness = () => (stream && offset.getAttribute("aria-invalid") !== "true" ? offset.valueAsNumber / 1000 : 0);
+  return { element, on, close, late: lateness };
 }

@@ -10,6 +10,16 @@ const POLL_MS = 400;
 const AGAIN_MS = 1500;
 
 /**
+ * Return the line for a shell that does what a job does with the values in force: they are kept as a configuration first.
+ * @param {import("./app.js").Context["line"]} line
+ * @param {string} configuration
+ * @param {string | undefined} run what follows
+ */
+export function typedLine(line, configuration, run) {
+  return run ? `${line("save", { overwrite: true }, [`${configuration}_now`])} && ${run}` : "";
+}
+
+/**
  * @param {import("./app.js").Context} context
  * @param {{label: string, help: string, begin: () => Promise<Job>, ended: (job: Job, place: HTMLElement) => void | Promise<void>}} wanted
  * @param {AbortSignal} signal

@@ -1,7 +1,8 @@
-// The leg in space, drawn from its joint angles: a stiff leg, whose segments have the colour of their joint's action.
+// The leg in space, or all legs of a body, drawn from joint angles: stiff legs, whose segments have the colour of their
+// joint's action.
 
 import { jointOrigins } from "./kinematics.js";
-import { actionsOf, chainOf } from "./model.js";
+import { actionsOf, chainOf, legsOf } from "./model.js";
 import { palette, Paper } from "./paint.js";
 
 /** @typedef {[number, number, number]} Point */
@@ -17,28 +18,42 @@ export const VIEWS = {
 
 const TRAIL = 4096;
 
-/** Where the foot was lately, with the actions of that time. */
+/** Where the feet were lately, with the actions of that time. */
 export class Trail {
-  /** @param {number} joints */
-  constructor(joints) {
+  /**
+   * @param {number} joints
+   * @param {number} feet
+   */
+  constructor(joints, feet) {
     this.time = new Float64Array(TRAIL);
-    this.points = new Float64Array(3 * TRAIL);
+    this.points = new Float64Array(3 * feet * TRAIL);
     this.states = new Int32Array(joints * TRAIL);
     this.joints = joints;
+    this.feet = feet;
     this.end = 0;
   }
 
   /**
    * @param {number} time
-   * @param {Point} point
+   * @param {readonly Point[]} feet
    * @param {ArrayLike<number>} states
    */
-  add(time, point, states) {
+  add(time, feet, states) {
     const at = this.end % TRAIL;
     this.time[at] = time;
-    this.points.set(point, 3 * at);
+    feet.forEach((point, foot) => this.points.set(point, 3 * (this.feet * at + foot)));
     for (let k = 0; k < this.joints; k += 1) this.states[this.joints * at + k] = states[k];
     this.end += 1;
+  }
+
+  /**
+   * @param {number} n of all that were added
+   * @param {number} foot
+   * @returns {Point}
+   */
+  at(n, foot) {
+    const at = 3 * (this.feet * (n % TRAIL) + foot);
+    return [this.points[at], this.points[at + 1], this.points[at + 2]];
   }
 
   clear() {
@@ -62,9 +77,11 @@ export class LegView {
     this.shape = null;
     /** @type {import("./model.js").Joint[]} */
     this.chain = [];
+    /** Which joints each leg has, from the body to the foot. @type {number[][]} */
+    this.legs = [];
     this.actions = new Map();
-    this.trail = new Trail(0);
-    /** Which joint's actions colour the trail. */
+    this.trail = new Trail(0, 0);
+    /** Which joint's actions colour the trail; of other legs it is the one at the same place. */
     this.trailJoint = 0;
     this.trailS = 5;
     this.selected = -1;
@@ -94,23 +111,24 @@ export class LegView {
     this.shape = shape;
     this.chain = shape ? chainOf(shape.model) : [];
     this.actions = shape ? actionsOf(shape.model) : new Map();
-    this.trail = new Trail(this.chain.length);
+    this.legs = legsOf(this.chain);
+    this.trail = new Trail(this.chain.length, this.legs.length);
     this.trailJoint = Math.max(0, this.chain.map((joint) => joint.states.length > 0).lastIndexOf(true));
     this.angles = new Float64Array(this.chain.length).fill(NaN);
     this.states = new Int32Array(this.chain.length).fill(-1);
-    this.reach = this.chain.reduce((sum, { geometry: { dh_line: line } }) => sum + (line ? Math.hypot(line.a_cm, line.d_cm) : 0), 0) || 20;
+    const length = (/** @type {number[]} */ leg) => leg.reduce((sum, k) => sum + Math.hypot(this.chain[k].geometry.dh_line?.a_cm ?? 0, this.chain[k].geometry.dh_line?.d_cm ?? 0), 0);
+    const bases = this.points().map(([base]) => base);
+    const apart = bases.flatMap((a) => bases.map((b) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2])));
+    this.reach = Math.max(0, ...this.legs.map(length)) + Math.max(0, ...apart) || 20;
     this.centred = false;
     this.changed = true;
   }
 
   /** Put the leg and its path into the middle. The view then stays where it is while the leg moves. */
   centre() {
-    const points = this.points();
+    const points = this.points().flat();
     const { trail } = this;
-    for (let n = trail.begin; n < trail.end; n += 16) {
-      const at = 3 * (n % TRAIL);
-      points.push([trail.points[at], trail.points[at + 1], trail.points[at + 2]]);
-    }
+    for (let n = trail.begin; n < trail.end; n += 16) this.legs.forEach((_, foot) => points.push(trail.at(n, foot)));
     const known = points.filter((point) => point.every(Number.isFinite));
     if (!known.length) return;
     const ground = this.shape?.plant?.ground_z_cm;
@@ -137,13 +155,19 @@ export class LegView {
       const state = value(`${joint.name}.state`);
       this.states[k] = Number.isNaN(state) ? -1 : state;
     });
-    if (keep) this.trail.add(time, this.points().at(-1) ?? [0, 0, 0], this.states);
+    if (keep) this.trail.add(time, this.feet(), this.states);
     if (!this.centred) this.centre();
     this.changed = true;
   }
 
+  /** Where each leg's joints and its foot are. */
   points() {
-    return jointOrigins(this.chain.map((joint) => joint.geometry), this.angles);
+    return this.legs.map((leg) => jointOrigins(leg.map((k) => this.chain[k].geometry), leg.map((k) => this.angles[k])));
+  }
+
+  /** Where the feet are. */
+  feet() {
+    return this.points().map((points) => points[points.length - 1]);
   }
 
   /** @param {keyof VIEWS} name */
@@ -308,31 +332,37 @@ export class LegView {
     pen.lineWidth = 2;
     pen.lineCap = "round";
     pen.lineJoin = "round";
-    let code = NaN;
-    let open = false;
-    for (let n = begin; n < trail.end; n += 1) {
-      const at = n % TRAIL;
-      const [x, y] = project(trail.points[3 * at], trail.points[3 * at + 1], trail.points[3 * at + 2]);
-      const state = trail.states[trail.joints * at + this.trailJoint];
-      if (open) pen.lineTo(x, y);
-      if (state !== code || !open) {
-        if (open) pen.stroke();
-        pen.strokeStyle = this.actions.get(state)?.color ?? palette().muted;
-        // Actions differ by their dashes too, for who does not see their colours.
-        pen.setLineDash(this.dashes(state));
-        pen.beginPath();
-        pen.moveTo(x, y);
-        code = state;
-        open = true;
+    const place = Math.max(...this.legs.map((leg) => leg.indexOf(this.trailJoint)));
+    this.legs.forEach((leg, foot) => {
+      const joint = leg[place] ?? leg[leg.length - 1];
+      let code = NaN;
+      let open = false;
+      for (let n = begin; n < trail.end; n += 1) {
+        const [x, y] = project(...trail.at(n, foot));
+        const state = trail.states[trail.joints * (n % TRAIL) + joint];
+        if (open) pen.lineTo(x, y);
+        if (state !== code || !open) {
+          if (open) pen.stroke();
+          pen.strokeStyle = this.actions.get(state)?.color ?? palette().muted;
+          // Actions differ by their dashes too, for who does not see their colours.
+          pen.setLineDash(this.dashes(joint, state));
+          pen.beginPath();
+          pen.moveTo(x, y);
+          code = state;
+          open = true;
+        }
       }
-    }
-    pen.stroke();
+      pen.stroke();
+    });
     pen.setLineDash([]);
   }
 
-  /** @param {number} state */
-  dashes(state) {
-    const states = this.chain[this.trailJoint]?.states ?? [];
+  /**
+   * @param {number} joint
+   * @param {number} state
+   */
+  dashes(joint, state) {
+    const states = this.chain[joint]?.states ?? [];
     return [[], [7, 4], [2, 4]][Math.max(0, states.findIndex(({ code }) => code === state)) % 3];
   }
 
@@ -343,14 +373,15 @@ export class LegView {
    */
   drawLeg(pen, project, scale) {
     const colors = palette();
-    const points = this.points().map(([x, y, z]) => project(x, y, z));
-    if (points.some(([x, y]) => !Number.isFinite(x + y))) return;
-    const order = this.chain.map((_, k) => k).sort((a, b) => points[b][2] + points[b + 1][2] - points[a][2] - points[a + 1][2]);
+    const legs = this.points().map((points) => points.map((point) => project(...point)));
+    if (legs.flat().some(([x, y]) => !Number.isFinite(x + y))) return;
+    /** @type {Map<number, [Point, Point]>} */
+    const segments = new Map(this.legs.flatMap((leg, n) => leg.map((k, at) => /** @type {[number, [Point, Point]]} */ ([k, [legs[n][at], legs[n][at + 1]]]))));
+    const order = [...segments].sort(([, a], [, b]) => b[0][2] + b[1][2] - a[0][2] - a[1][2]);
     const thick = Math.max(5, scale * 0.55);
     pen.lineCap = "round";
     this.places = [];
-    for (const k of order) {
-      const [[x1, y1], [x2, y2]] = [points[k], points[k + 1]];
+    for (const [k, [[x1, y1], [x2, y2]]] of order) {
       const action = this.actions.get(this.states[k]);
       for (const [style, width] of /** @type {[string, number][]} */ ([
         [colors.ink, thick + (k === this.selected ? 5 : 2)],
@@ -365,15 +396,17 @@ export class LegView {
       }
       this.places.push({ x: x1, y: y1, joint: k }, { x: (x1 + x2) / 2, y: (y1 + y2) / 2, joint: k });
     }
-    const [fx, fy] = points[points.length - 1];
     const radius = ((this.shape?.plant?.foot_radius_mm ?? 0) / 10) * scale;
-    pen.fillStyle = this.contact && !this.trueFoot ? colors.ink : colors.panel;
     pen.strokeStyle = colors.ink;
     pen.lineWidth = 1.5;
-    pen.beginPath();
-    pen.arc(fx, fy, Math.max(4, radius), 0, 2 * Math.PI);
-    pen.fill();
-    pen.stroke();
+    for (const points of legs) {
+      const [x, y] = points[points.length - 1];
+      pen.fillStyle = this.contact && !this.trueFoot ? colors.ink : colors.panel;
+      pen.beginPath();
+      pen.arc(x, y, Math.max(4, radius), 0, 2 * Math.PI);
+      pen.fill();
+      pen.stroke();
+    }
     if (this.trueFoot) {
       const [x, y] = project(...this.trueFoot);
       pen.fillStyle = colors.ink;
@@ -384,7 +417,7 @@ export class LegView {
       pen.stroke();
       pen.setLineDash([]);
     }
-    for (const [x, y] of points.slice(0, -1)) {
+    for (const [x, y] of legs.flatMap((points) => points.slice(0, -1))) {
       pen.fillStyle = colors.panel;
       pen.beginPath();
       pen.arc(x, y, Math.max(3, thick * 0.32), 0, 2 * Math.PI);

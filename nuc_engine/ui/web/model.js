@@ -11,7 +11,7 @@
  *   bus_id: number, angle_cal1: number, angle_cal2: number, force_command: Named | null,
  *   angle_sensor: Named, load_sensor: Named}} Motor */
 /** @typedef {Named & {fullname: string | null, description: string | null, endpoint: boolean,
- *   geometry: import("./kinematics.js").Geometry, motor: Motor | null, muscles: Muscle[], states: State[],
+ *   parent: Named | null, geometry: import("./kinematics.js").Geometry, motor: Motor | null, muscles: Muscle[], states: State[],
  *   sense_organs: (Named & {fullname: string | null, description: string | null, sensors: Named[]})[]}} Joint */
 /** @typedef {Named & {fullname: string | null, description: string | null, unit: string | null, value: unknown,
  *   kind: "parameter" | "constant" | "boolstring" | "sensor", datatype: string, dims: number[], used_by: string[],
@@ -37,6 +37,19 @@ export function colorOf(state, place = state.code) {
  */
 export function chainOf(model) {
   return model.joints.filter((joint) => !joint.endpoint);
+}
+
+/**
+ * Return the legs: which joints each has, by their places in the chain, from the body to the foot.
+ * @param {readonly Joint[]} chain
+ * @returns {number[][]}
+ */
+export function legsOf(chain) {
+  const at = new Map(chain.map(({ name }, k) => [name, k]));
+  const inner = new Set(chain.map(({ parent }) => parent?.name));
+  /** @type {(k: number | undefined) => number[]} */
+  const way = (k) => (k === undefined ? [] : [...way(at.get(chain[k].parent?.name ?? "")), k]);
+  return chain.flatMap(({ name }, k) => (inner.has(name) ? [] : [way(k)]));
 }
 
 /**

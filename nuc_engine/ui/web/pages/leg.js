@@ -14,6 +14,8 @@ import { virtualView } from "./virtual.js";
 const SLOW_MS = 100;
 /** What happened to the foot longer ago than this is not shown. */
 const OLD_FOOT_MS = 300;
+/** As many records as the foot's path has are drawn when the page is opened again. */
+const TRAIL = 4096;
 
 /**
  * @param {Context} context
@@ -54,6 +56,8 @@ export function legPage(context) {
   });
   /** @type {ReturnType<typeof jointCard>[]} */
   let cards = [];
+  /** How many records the leg has been through. */
+  let posed = 0;
 
   const make = () => {
     const { model, plant } = live;
@@ -65,7 +69,7 @@ export function legPage(context) {
         ? "Nothing is configured."
         : plant
           ? "A stiff leg, from joint angles: the emulated one bends a little between them and the foot, whose true place is dashed, filled while it is on the ground. Ground and foot are as large as they are."
-          : "A stiff leg, from joint angles; where the ground is, is unknown.",
+          : "Stiff, from joint angles; where the ground is, is unknown.",
     );
     cards = model ? chainOf(model).map((joint) => jointCard(joint, live)) : [];
     fill(joints, ...cards.map((card) => card.element));
@@ -74,6 +78,7 @@ export function legPage(context) {
     if (!ring.end) return;
     const from = Math.max(ring.begin, ring.find(live.timeColumn, ring.at(live.timeColumn, ring.end - 1) - 20));
     take(from, ring.end);
+    posed = ring.end;
     view.centre();
   };
 
@@ -97,9 +102,19 @@ export function legPage(context) {
     }
   };
 
-  live.onRecords.add(take);
   live.addEventListener("layout", make);
   make();
+  /** Let the leg come up to now, or to what the camera beside it shows now. */
+  const follow = () => {
+    const { ring, timeColumn } = live;
+    if (!ring.end) return;
+    const late = camera.late();
+    const until = late ? ring.find(timeColumn, ring.at(timeColumn, ring.end - 1) - late) : ring.end;
+    // Another ring, or another lateness: what was drawn is no part of this path.
+    if (until < posed) view.trail.clear();
+    take(until < posed ? until - 1 : Math.max(posed, until - TRAIL), until);
+    posed = until;
+  };
 
   const stage = h(
     "section",
@@ -127,7 +142,9 @@ export function legPage(context) {
     },
     frame(now) {
       if (here.hidden) return virtual.frame(now);
-      const real = live.foot && now - live.foot.heardAt < OLD_FOOT_MS ? live.foot : null;
+      follow();
+      // What is told of the foot is now; a leg that is drawn late has another.
+      const real = live.foot && now - live.foot.heardAt < OLD_FOOT_MS && !camera.late() ? live.foot : null;
       view.contact = real && real.contact_n > 0;
       view.trueFoot = real && real.at_cm;
       view.draw();
@@ -135,11 +152,13 @@ export function legPage(context) {
       if (now - slowAt < SLOW_MS || !view.shape) return;
       slowAt = now;
       for (const card of cards) card.tell();
-      const point = view.points().at(-1);
-      const above = point ? aboveGround(point[2], live.plant) : NaN;
-      const height = Number.isNaN(above) ? "" : `, ${number(above, 1)} cm above ground`;
       const ground = real ? (real.contact_n > 0 ? `, on the ground with ${number(real.contact_n, 1)} N` : ", in the air") : "";
-      setText(foot, point ? `foot ${number(point[0], 1)}, ${number(point[1], 1)}, ${number(point[2], 1)} cm${height}${ground}` : "");
+      const place = (/** @type {import("../legview.js").Point} */ [x, y, z]) => {
+        const above = aboveGround(z, live.plant);
+        return `${number(x, 1)}, ${number(y, 1)}, ${number(z, 1)} cm${Number.isNaN(above) ? "" : `, ${number(above, 1)} cm above ground`}`;
+      };
+      const feet = view.feet().map(place);
+      setText(foot, feet.length ? `${feet.length > 1 ? "feet" : "foot"} ${feet.join("; ")}${ground}${camera.late() ? `; ${number(1000 * camera.late(), 0)} ms ago, as in the camera's picture` : ""}` : "");
     },
   };
 }

@@ -5,7 +5,7 @@ import { copyButton, field, fill, h, keyed, pressOnce, roving, setAttribute, set
 import { draftsIn, freeName, isChanged, keepDrafts, sizeOf, staleText } from "../drafts.js";
 import { Editor, problemText } from "../editor.js";
 import { bytes, clock, counted, number } from "../format.js";
-import { jobControl } from "../jobs.js";
+import { jobControl, typedLine } from "../jobs.js";
 import { Lanes } from "../lanes.js";
 import { diffLines } from "../linediff.js";
 import { SPARE } from "../model.js";
@@ -776,7 +776,7 @@ function diffLine({ sign, text, before, after }) {
  * @returns {Part}
  */
 function dryRunPart(context, open, script, values) {
-  const { live, api } = context;
+  const { live, api, line } = context;
   const duration = h("input", { type: "number", min: 0.1, max: 3600, step: "any", value: "", placeholder: "as the script, and 5 more", inputmode: "decimal" });
   const seed = h("input", { type: "number", min: 0, step: 1, value: 0, inputmode: "numeric" });
   const done = h("ul", { class: "dry-runs" });
@@ -803,9 +803,10 @@ function dryRunPart(context, open, script, values) {
     const end = async () => (script()?.of === text ? script()?.end_s : (await api.json("timeline", { method: "POST", body: { text } })).end_s) ?? 0;
     const [documents, inForce, seconds] = await Promise.all([live.ask("documents"), values(), duration.value ? duration.valueAsNumber : end().then((length) => length + 5)]);
     if (model !== live.model) throw new Refused("refused", "another model came into force meanwhile: try it again");
-    const body = { name: live.configuration, documents, values: inForce, angles: pose, script: text, duration_s: seconds, seed: seed.valueAsNumber || 0 };
+    const body = { name: live.configuration, documents, values: inForce, angles: pose, script: text, script_name: doc.name, duration_s: seconds, seed: seed.valueAsNumber || 0 };
     begun = { doc, basis: { text, values: JSON.stringify(inForce), angles: pose, model: JSON.stringify(model) }, note: h("span", { class: "problems", role: "status" }) };
-    return api.json("dryruns", { method: "POST", body });
+    const job = await api.json("dryruns", { method: "POST", body });
+    return { ...job, line: typedLine(line, live.configuration, job.line) };
   };
   const ended = (/** @type {import("../jobs.js").Job} */ job) => {
     if (!job.result || !begun) return;

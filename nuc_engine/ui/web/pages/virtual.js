@@ -3,6 +3,7 @@
 import { field, fill, h, pressOnce, roving, setAttribute, setText } from "../dom.js";
 import { clock, number } from "../format.js";
 import { readFrame } from "../frames.js";
+import { typedLine } from "../jobs.js";
 import { Lanes } from "../lanes.js";
 import { LegView, VIEWS } from "../legview.js";
 import { chainOf, columnHelp, stripsOf } from "../model.js";
@@ -12,7 +13,7 @@ import { jointCard } from "./leg.js";
 
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../live.js").Column} Column */
-/** @typedef {{id: string, state: string, text: string, result: string | null, columns: Column[], plant: import("../live.js").Plant | null, missed: number}} Told */
+/** @typedef {{id: string, state: string, text: string, line: string, result: string | null, columns: Column[], plant: import("../live.js").Plant | null, missed: number}} Told */
 
 const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 const STEPS = [1, 10, 100];
@@ -86,7 +87,7 @@ export class VirtualBout {
  * @param {Context} context
  * @returns {{element: HTMLElement, show: () => void, hide: () => void, frame: (now: number) => void}}
  */
-export function virtualView({ live, api, say }) {
+export function virtualView({ live, api, say, line }) {
   const view = new LegView();
   const lanes = new Lanes({});
   const cardPlace = h("div", { class: "virtual-joints" });
@@ -126,6 +127,7 @@ export function virtualView({ live, api, say }) {
     tell();
     try {
       await api.json(`virtual/${bout.id}`, { method: "POST", body: how });
+      say("the virtual clock was told what a line of nuc run --steered tells it", "good", JSON.stringify(how));
     } catch (error) {
       failed(error);
     }
@@ -144,8 +146,10 @@ export function virtualView({ live, api, say }) {
     const text = script.value ? (await live.ask("script_text", { name: script.value })).text : "";
     const [documents, { values }] = await Promise.all([live.ask("documents"), live.ask("get", { names: [-1] })]);
     if (model !== live.model) throw new Refused("refused", "another model came into force meanwhile: try it again");
-    const body = { name: live.configuration, documents, values, angles, script: text, duration_s: duration.valueAsNumber || 60, seed: seed.valueAsNumber || 0 };
+    const scripted = script.value ? { script: text, script_name: script.value } : {};
+    const body = { name: live.configuration, documents, values, angles, ...scripted, duration_s: duration.valueAsNumber || 60, seed: seed.valueAsNumber || 0 };
     const told = /** @type {Told} */ (await api.json("virtual", { method: "POST", body }));
+    say("a bout on the virtual clock: begun", "good", typedLine(line, live.configuration, told.line));
     const before = bout;
     if (before?.busy) void api.fetch(`virtual/${before.id}`, { method: "POST", body: { end: true } }).catch(() => {});
     bout = new VirtualBout(told.id, model);
