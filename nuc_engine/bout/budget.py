@@ -34,7 +34,7 @@ WARM_UP = 100
 BUS, OTHER = "bus, emulated", "dispatch"
 LEG_STAGES = ("sensor read", "state", "rules", "muscles", "encode", "physics", BUS, "log", OTHER)
 """Sensor read: an exchange taken up. State: its replies as sensors' values. Rules, muscles: the tasks. Encode: guard
-and goals of the next exchange. Physics: the leg. Bus: codec, wire and servos, of which a real leg has the codec alone."""
+and goals of the next exchange. Physics: the leg. Bus: codec, wire and servos; a real leg has the codec alone."""
 
 EPISODE_STAGES = ("reference", "control", "physics", "log", OTHER)
 """Physics: the dynamics; dispatch: the loop and its conditions to stop."""
