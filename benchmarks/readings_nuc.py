@@ -112,7 +112,7 @@ class TrueMass(FlightEquations):
 class NothingBefore(FlightEquations):
     def limiter(self) -> Limiter:
         limiter = super().limiter()
-        limiter.sent = [[0.0] * 4] * limiter.delay
+        limiter.hover = limiter.before = [0.0] * 4
         return limiter
 
 

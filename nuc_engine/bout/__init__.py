@@ -1,6 +1,7 @@
 """One bout on the virtual clock: specified, prepared, run, replayed, run anew.
 
 against    two machines' witnesses of the same bout: how far they agree
+budget     what one tick of a leg or an episode costs, stage by stage
 episode    one episode of a RunConfig into a data directory, and again
 prepare    what a bout is made of, loaded and checked as a whole
 replay     repeating a bout from its own data directory, and saying where the repetition differs

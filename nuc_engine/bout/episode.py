@@ -143,6 +143,7 @@ def record_episode(spec: EpisodeSpec, watch: EpisodeWatch | None = None) -> Reco
     write_manifest(spec.out, record)
     end, rows = _run(run, spec.out, watch)
     counts = {"steps": end.steps} if end.limited is None else {"steps": end.steps, run.columns[-1]: end.limited}
+    counts |= {} if run.every == 1 else {"rows_left_out": end.steps + 1 - rows}
     counts |= {} if watch is None else watch.counts
     ended = record.ended(
         spec.out,

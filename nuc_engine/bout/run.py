@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -58,6 +58,9 @@ __all__ = [
     "run_bout",
 ]
 
+
+HeardAs = Callable[[Plant], Any]
+"""Returns what is a plant to servos, around one that is."""
 
 CHUNK_NS = NS_PER_S // 2
 """A bout is run in pieces of this length; what is known after each is handed on."""
@@ -138,10 +141,11 @@ class Ready:
         return executive
 
 
-def set_up(spec: BoutSpec, prepared: Prepared | None = None) -> Ready:
+def set_up(spec: BoutSpec, prepared: Prepared | None = None, heard: HeardAs | None = None) -> Ready:
     """Check what a bout is made of, and open its leg. Raises BoutRefused, NotFound, PlantSpecError or BusError.
 
-    `prepared` is what `prepare_spec` made of an equal specification; seed and events may differ.
+    `prepared` is what `prepare_spec` made of an equal specification; seed and events may differ. `heard` returns what
+    the servos take for their leg.
     """
     if prepared is None:
         prepared = prepare_spec(spec)
@@ -149,7 +153,7 @@ def set_up(spec: BoutSpec, prepared: Prepared | None = None) -> Ready:
         raise BoutRefused(refusal_lines(problems))
     url = bus_url(spec.bus, spec.seed)
     folder = find_configuration(spec.config)
-    plant, bus = open_leg(prepared.plan, folder, url, spec.seed, spec.plant, spec.plant_file)
+    plant, bus = open_leg(prepared.plan, folder, url, spec.seed, spec.plant, spec.plant_file, heard)
     scripted = () if prepared.script is None else events_of(prepared.script)
     events = schedule_events(plant, prepared.plan, (*scripted, *spec.events))
     warnings = (*prepared.warnings, *_left_over(prepared, events, round(spec.duration_s * NS_PER_S)))
@@ -313,6 +317,7 @@ def open_leg(
     seed: int,
     overrides: Mapping[str, float] = NO_OVERRIDES,
     plant_file: str = PLANT_SPEC_FILE,
+    heard: HeardAs | None = None,
 ) -> tuple[Plant, Any]:
     """Open plant and bus; noise and start pose each get a random stream of their own from the seed.
 
@@ -324,7 +329,8 @@ def open_leg(
     spec_path = folder / plant_file if kind == "mujoco" else None
     given = (overrides,) if overrides else ()
     plant = open_plant(plan, spec_path, kind, int(plant_seed.generate_state(1)[0]), *given)
-    return plant, open_bus(url, addresses_of(plan.motors), plant, seed=int(bus_seed.generate_state(1)[0]))
+    moved = plant if heard is None else heard(plant)
+    return plant, open_bus(url, addresses_of(plan.motors), moved, seed=int(bus_seed.generate_state(1)[0]))
 
 
 def _read_inputs(spec: BoutSpec, folder: Path, prepared: Prepared) -> dict[str, bytes]:

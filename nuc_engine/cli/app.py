@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "ls": ("look.ls", "which bouts there are, and what was seen in them"),
         "replay": ("bout.replay", "run a bout again and compare"),
         "verify": ("look.verify", "hold a bout against the equations, record by record"),
+        "budget": ("look.budget", "what one tick costs, stage by stage, and at which rate it fails"),
         "experiment": ("many.experiment", "the experiments of chapter 7 over many seeds, with verdicts and pages"),
         "sweep": ("many.sweep", "many bouts over parameters, seeds and plants, into one table"),
         "dataset": ("many.dataset", "the logs of many episodes, such as flights, as one Parquet file with a card"),

@@ -118,7 +118,7 @@ class _EpisodeCheck:
                     break
                 state = self._near(at, names, 1, state, rows[at])
             reference = equations.reference(equations.time(k))
-            control, limited = limiter.next(equations.control(state, reference))
+            control, limited = limiter.next(equations.time(k), equations.control(state, reference))
             if due:
                 computed = [equations.time(k), *state, *reference, *control, *([float(limited)] * limiter.there)]
                 self._near(at, names, 0, computed, rows[at])

@@ -127,7 +127,7 @@ class FlightEquations:
         state, limiter, found = self.start(), self.limiter(), list[Vector]()
         for k in range(self.steps + 1):
             reference = self.reference(self.time(k))
-            control, limited = limiter.next(self.control(state, reference))
+            control, limited = limiter.next(self.time(k), self.control(state, reference))
             found.append([self.time(k), *state, *reference, *control, *([float(limited)] if limiter.there else [])])
             state = self.step(state, control)
         return found
@@ -147,19 +147,28 @@ class Limiter:
         self.bounds = [(-tilt, tilt), (-tilt, tilt), (low, high), (-turn, turn)]
         keys = ("tilt_rad_s", "tilt_rad_s", "thrust_n_s", "yaw_rate_rad_s2")
         self.most = [rates.get(key, math.inf) * dt for key in keys]
-        hover = [0.0, 0.0, gains["mass_kg"] * -G[2], 0.0]
-        self.sent = [hover] * (round(gains.get("delay_s", 0.0) / dt) + 1)
-        self.delay = len(self.sent)
+        self.hover: Vector = [0.0, 0.0, gains["mass_kg"] * -G[2], 0.0]
+        """What acts before the first control, and what the first may differ from only as fast as rates let it."""
+        self.delay_s: float = gains.get("delay_s", 0.0)
+        self.before = self.hover
+        self.under_way: list[tuple[float, Vector]] = []
 
-    def next(self, wanted: Vector) -> tuple[Vector, bool]:
-        """Return the control that acts, and whether the one that was wanted was limited."""
+    def next(self, t: float, wanted: Vector) -> tuple[Vector, bool]:
+        """Return the control that acts at t, and whether the one that was wanted was limited.
+
+        What is computed acts from `delay_s` later on: whichever was due last does, without a number of steps.
+        """
         allowed: Vector = []
-        for one, last, (low, high), most in zip(wanted, self.sent[-1], self.bounds, self.most, strict=True):
+        for one, last, (low, high), most in zip(wanted, self.before, self.bounds, self.most, strict=True):
             within = low if one < low else high if one > high else one
             change = within - last
             allowed.append(within if abs(change) <= most else last + math.copysign(most, change))
-        self.sent = [*self.sent[1 - self.delay :], allowed] if self.delay > 1 else [allowed]
-        return self.sent[0], any(a != w for a, w in zip(allowed, wanted, strict=True))
+        self.before = allowed
+        self.under_way.append((t + self.delay_s, allowed))
+        due = [k for k, (at, _) in enumerate(self.under_way) if at <= t + _DUE_S]
+        del self.under_way[: due[-1] if due else 0]
+        acting = self.under_way[0][1] if due else self.hover
+        return acting, any(a != w for a, w in zip(allowed, wanted, strict=True))
 
 
 def program(table: Mapping[str, Any], t: float) -> Vector:

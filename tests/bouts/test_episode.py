@@ -170,3 +170,13 @@ for name in sys.argv[2:]:
         )
     assert found[0] == found[1]
     assert len(set(found[0].split()[3::4])) == 32
+
+
+def test_rows_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    changes = {"timing.duration_s": 1.0}
+    text = (CONFIGS / "flight_hover" / "run.toml").read_bytes() + b"\n[log]\nevery = 3\n"
+    folder = record_episode(EpisodeSpec("thin", tmp_path / "a", changes, text=text)).folder
+    counts = json.loads((folder / "manifest.json").read_text())["counts"]
+    assert (counts["steps"], counts["rows_left_out"], counts["records"]) == (100, 67, {"EpisodeData.f64": 34})
+    whole = record_episode(EpisodeSpec("flight_hover", tmp_path / "b", changes)).folder
+    assert "rows_left_out" not in json.loads((whole / "manifest.json").read_text())["counts"]

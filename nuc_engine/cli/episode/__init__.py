@@ -1,13 +1,13 @@
 """`nuc episode`: episodes of RunConfigs that a server runs. Every command has a module of its own.
 
-asked       one request of a client of the server, and how its answer is told
-serve       the server: START, STOP, STATUS, and the newest state as datagrams
-start       begin an episode
-status      what runs, how far it is, what became of it
-stop        end what runs
-watch       an episode in the terminal, from its datagrams alone
-watchscreen the screen of `watch`
-watchview   what `watch` shows, as text
+asked        one request of a client of the server, and how its answer is told
+serve        the server: START, STOP, STATUS, and the newest state as datagrams
+start        begin an episode
+status       what runs, how far it is, what became of it
+stop         end what runs
+watch        an episode in the terminal, from its datagrams alone
+watchscreen  the screen of `watch`
+watchview    what `watch` shows, as text
 """
 
 from __future__ import annotations

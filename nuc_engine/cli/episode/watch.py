@@ -34,6 +34,7 @@ class SnapshotReceiver:
             self._socket.close()
             raise
         self._socket.setblocking(False)
+        self.address: tuple[str, int] = self._socket.getsockname()[:2]
         self._came_s = wallclock.seconds()
         self.rubbish = 0
 

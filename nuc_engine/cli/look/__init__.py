@@ -1,6 +1,7 @@
 """Commands that look at documents, bouts and this machine.
 
 afresh      a bout repeated in fresh processes
+budget      what one tick costs, stage by stage
 compare     bouts side by side
 diagram     how a leg is controlled, and in which states it really was, as SVG
 diff        named differences
