@@ -32,7 +32,7 @@ def _fits(config: str, script: str) -> bool:
 
 
 def _pairs() -> list[tuple[str, str | None]]:
-    configs = sorted(p.name for p in (ROOT / "configs").iterdir() if p.is_dir())
+    configs = sorted(p.parent.name for p in (ROOT / "configs").glob("*/joints.xml"))
     scripts = sorted(p.stem for p in (ROOT / "scripts").glob("*.xml"))
     every = [(config, script) for config in configs for script in scripts]
     with ProcessPoolExecutor() as pool:

@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--before", type=Path, help="another checkout, whose commands are timed in turn")
-    parser.add_argument("--only", default="", help="commands that begin like this, such as 'ctl'")
+    parser.add_argument("--only", nargs="*", default=[""], help="commands that begin like this, such as ctl")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("WAITS.md"))
     arguments = parser.parse_args()
     homes = [ROOT] if arguments.before is None else [arguments.before.resolve(), ROOT]
@@ -125,7 +125,7 @@ def _with_daemon(homes: Sequence[Path], arguments: argparse.Namespace, folder: P
         *(Wait(f"ctl {words}", CTL_S) for words in CTL),
         Wait("ctl off", 0.2),
     ]
-    if not any(wait.words.startswith(arguments.only) for wait in waits):
+    if not any(wait.words.startswith(tuple(arguments.only)) for wait in waits):
         return []
     with Leg(folder, BAUD) as leg, Served(folder, leg) as served:
         served.await_client()
@@ -136,7 +136,7 @@ def _with_daemon(homes: Sequence[Path], arguments: argparse.Namespace, folder: P
 def _section(
     title: str, waits: Iterable[Wait], homes: Sequence[Path], arguments: argparse.Namespace, folder: Path
 ) -> list[str]:
-    waits = [wait for wait in waits if wait.words.startswith(arguments.only)]
+    waits = [wait for wait in waits if wait.words.startswith(tuple(arguments.only))]
     took: dict[tuple[Wait, Path], list[Took]] = {(wait, home): [] for wait in waits for home in homes}
     for _ in range(arguments.rounds):
         for wait in waits:
@@ -179,7 +179,7 @@ def _run(words: Sequence[str], home: Path, environment: Mapping[str, str]) -> To
     begun = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *words],
-        cwd=ROOT,
+        cwd=home,  # where `-c` looks for modules first
         env={**os.environ, "PYTHONPATH": str(home), **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -26,6 +26,7 @@ from types import FrameType
 from typing import Any, TypeVar, cast
 
 from nuc_engine.batch.errors import BulkRefused
+from nuc_engine.machine.core import cores
 from nuc_engine.machine.needs import need
 
 T = TypeVar("T")
@@ -49,11 +50,6 @@ class ItemFailed(Exception):
     def __init__(self, index: int, item: object, reason: str) -> None:
         super().__init__(f"item {index} ({_name(item)}): {reason}")
         self.index = index
-
-
-def cores() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def run_all(

@@ -97,9 +97,18 @@ def say_empty(axes: Axes) -> None:
 
 def save_png(figure: Figure, path: Path) -> Path:
     """Write a PNG without date, version or other metadata; return its path. Raises OSError as open does."""
+    _lay_out(figure)
     with appearing(path) as part:
         figure.savefig(part, format="png", dpi=DPI, metadata={"Software": None})
     return path
+
+
+def _lay_out(figure: Figure) -> None:
+    """Lay a figure out once and for all: `savefig` would draw all of it for that, and throw away what it drew."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine("none")
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
@@ -110,6 +119,7 @@ def save_figure(figure: Figure, path: Path) -> Path:
     kind = ending(path, FIGURES)
     if kind == "png":
         return save_png(figure, path)
+    _lay_out(figure)
     unsaid = ("Date", "Creator") if kind == "svg" else ("CreationDate", "Creator", "Producer")
     with appearing(path) as part:
         figure.savefig(part, format=kind, dpi=DPI, metadata=dict.fromkeys(unsaid))

@@ -6,7 +6,11 @@ Needs matplotlib (the extra `plot`); nothing else of this package imports this m
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -42,12 +46,14 @@ def draw_figures(
     views: Sequence[AxisPair] = (),
     paths: Sequence[Where] = (FOOT,),
     form: str = "png",
+    processes: int = 1,
 ) -> tuple[Path, ...]:
     """Draw a whole bout into `folder` and return the files.
 
     `summary_sensors.png`, `summary_states.png`, `pathstate.png` and, for each behaviour window, `pathstate_NAME.png`;
     `joint_NAME.png`, `muscle_NAME.png` and `motor_NAME.png` where `what` asks for them. `views` are the projections of
-    the path, `paths` whose it is (with a joint's name in the file's, but for the foot), `form` is png, svg or pdf. The
+    the path, `paths` whose it is (with a joint's name in the file's, but for the foot), `form` is png, svg or pdf. With
+    more `processes` than one, copies of this one share the work (on Linux; for programs without other threads). The
     same bout gives the same bytes (with the same version of matplotlib). Raises AnalysisError for a window in which
     nothing was recorded, or an unknown joint, before anything is written.
     """
@@ -65,7 +71,7 @@ def draw_figures(
                 pictures[name + _view_name(view, views)] = partial(path_state_figure, bout, windows, view, where)
             for window in windows:
                 pictures[f"{name}_{window[0]}"] = partial(behaviour_figure, bout, window, views, where)
-    return _draw(pictures, folder, "", form)
+    return _draw(pictures, folder, "", form, processes)
 
 
 def draw_window(
@@ -77,6 +83,7 @@ def draw_window(
     views: Sequence[AxisPair] = (),
     paths: Sequence[Where] = (FOOT,),
     form: str = "png",
+    processes: int = 1,
 ) -> tuple[Path, ...]:
     """Draw one window alone into `folder` and return the files, with the window's name at the end of theirs.
 
@@ -93,7 +100,7 @@ def draw_window(
         for where in paths:
             drawn = partial(behaviour_figure, bout, (name, *span), views, where, whole=True)
             pictures[_path_name(bout, where)] = drawn
-    return _draw(pictures, folder, f"_{name}", form)
+    return _draw(pictures, folder, f"_{name}", form, processes)
 
 
 def _single(
@@ -123,9 +130,40 @@ def _view_name(view: AxisPair, views: Sequence[AxisPair]) -> str:
     return "" if not views else f"_{names[view]}"
 
 
-def _draw(pictures: Mapping[str, Callable[[], Figure]], folder: Path | str, suffix: str, form: str) -> tuple[Path, ...]:
+def _draw(
+    pictures: Mapping[str, Callable[[], Figure]], folder: Path | str, suffix: str, form: str, processes: int
+) -> tuple[Path, ...]:
+    paths = {Path(folder) / f"{name}{suffix}.{form}": make for name, make in pictures.items()}
+    workers = min(processes, len(paths))
     with house_style():
-        return tuple(save_figure(make(), Path(folder) / f"{name}{suffix}.{form}") for name, make in pictures.items())
+        if workers < 2 or sys.platform != "linux":
+            return tuple(_save(paths, path) for path in paths)
+        # Copies of this process: what is drawn is in their memory already, and so is matplotlib.
+        fork = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(workers, fork, initializer=_become_worker, initargs=(paths,)) as pool:
+            drawn = [pool.submit(_save_own, path) for path in paths]
+            try:
+                return tuple(future.result() for future in drawn)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+
+_own: dict[Path, Callable[[], Figure]] = {}
+"""In a worker: what it may be asked to draw."""
+
+
+def _become_worker(paths: Mapping[Path, Callable[[], Figure]]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    _own.update(paths)
+
+
+def _save_own(path: Path) -> Path:
+    return _save(_own, path)
+
+
+def _save(pictures: Mapping[Path, Callable[[], Figure]], path: Path) -> Path:
+    return save_figure(pictures[path](), path)
 
 
 def sensor_figure(bout: Bout, windows: Sequence[NamedSpan] = (), span: Span | None = None) -> Figure:

@@ -1,4 +1,4 @@
-"""Whether the core of this process is compiled (`make fast`, `NUC_COMPILE=1 pip install .`) or Python as it stands."""
+"""Whether this process has a compiled core (`make fast`) or Python as it stands, and how many processors it may use."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ def core() -> str:
     reasons = (getattr(finder, "why_pure", None) for finder in sys.meta_path)
     reason = next(filter(None, reasons), "")
     return f"{PURE} ({reason})" if reason else PURE
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

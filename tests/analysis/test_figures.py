@@ -95,6 +95,16 @@ def test_the_same_bout_gives_the_same_bytes_again(pictures: Path, finished_roach
         assert same, path.name
 
 
+def test_several_processes_draw_the_same_bytes(finished_roach: Path, tmp_path: Path) -> None:
+    bout = load_bout(finished_roach)
+    for name in ("alone", "shared"):
+        (tmp_path / name).mkdir()
+    alone = figures.draw_figures(bout, tmp_path / "alone")
+    shared = figures.draw_figures(bout, tmp_path / "shared", processes=2)
+    assert [path.name for path in shared] == [path.name for path in alone]
+    assert [path.read_bytes() for path in shared] == [path.read_bytes() for path in alone]
+
+
 def test_places_do_not_depend_on_the_order_in_which_the_layout_is_solved(finished_roach: Path) -> None:
     bout = load_bout(finished_roach)
     with house_style():

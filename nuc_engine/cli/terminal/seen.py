@@ -13,6 +13,7 @@ from nuc_engine.analysis.load import load_bout
 from nuc_engine.analysis.series import Span
 from nuc_engine.analysis.summary import Summary, span_window, summarise_bout
 from nuc_engine.analysis.windows import windows_of_bout
+from nuc_engine.machine.core import cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,10 @@ class BoutSummary:
         views = [pair for name, pair in VIEWS.items() if name in projections]
         paths = [Where("" if joint == "foot" else joint, offset_cm) for joint in joints or ("foot",)]
         if alone:
-            return draw_window(self.bout, folder, windows[0], chosen, views=views, paths=paths, form=form)
-        return draw_figures(self.bout, folder, windows, chosen, views=views, paths=paths, form=form)
+            return draw_window(
+                self.bout, folder, windows[0], chosen, views=views, paths=paths, form=form, processes=cores()
+            )
+        return draw_figures(self.bout, folder, windows, chosen, views=views, paths=paths, form=form, processes=cores())
 
 
 def look(folder: Path, span: Span | None = None) -> BoutSummary:
