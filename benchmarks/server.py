@@ -19,7 +19,7 @@ from time import monotonic, sleep  # noqa: TID251  benchmarks are about real tim
 from nuc_engine.client import Client, NotAnswered
 from nuc_engine.messages.episodes import EpisodeStatusRequest, StartEpisodeRequest, StopEpisodeRequest
 
-RATE_ROWS = 300_000
+RATE_ROWS = 400_000
 
 
 class Server:
@@ -43,14 +43,22 @@ class Server:
         self.client.do(StopEpisodeRequest())
         return took * 1e3
 
+    def worked_s(self) -> float:
+        """Return processor time of the process that runs episodes, all threads."""
+        server = self.process.pid
+        (worker,) = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+        # Fields 14 and 15 of proc_pid_stat(5), which threads that have ended are part of.
+        told = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()
+        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+
     def rows_per_s(self) -> float:
-        """Return rows logged in a second, by the clock, as fast as possible."""
+        """Return rows logged in a second of processor time, as fast as possible; the sampling thread's included."""
         values = {"timing.duration_s": RATE_ROWS / 100, "stop.distance_m": 1e6}
-        begun = monotonic()
+        begun_s = self.worked_s()
         self.client.do(StartEpisodeRequest("flight_helix", changes=values))
         while self.client.do(EpisodeStatusRequest()).state == "running":
             sleep(0.005)
-        return RATE_ROWS / (monotonic() - begun)
+        return RATE_ROWS / (self.worked_s() - begun_s)
 
     def close(self) -> None:
         self.client.close()
@@ -81,7 +89,7 @@ def main() -> None:
         f"START to its answer, which comes with the first step made, 200 times: median {starts[100]:.1f} ms,"
         f" 1 % more than {starts[198]:.1f} ms, at most {starts[-1]:.1f} ms.\n"
     )
-    print(f"Rows per second by the clock, as fast as possible, {RATE_ROWS:,} rows, {rounds} pairs in turn:\n")
+    print(f"Rows per second of the worker's processor time, all threads, {RATE_ROWS:,} rows, {rounds} pairs in turn:\n")
     print("| pair | ratio, median | quartiles | rows per second, median |\n|---|---|---|---|")
     for name, found in (("with datagrams at 100 Hz / without", pairs), ("without / without (the noise)", same)):
         ratios = sorted(other / one for one, other in found)
