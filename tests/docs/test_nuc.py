@@ -30,7 +30,8 @@ def test_ten_commands_lead_from_nothing_to_a_flying_surrogate(tmp_path: Path, mo
     extras = install.removeprefix("pip install -e '.[").removesuffix("]'").split(",")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(extras) <= set(project["optional-dependencies"])
-    for line in others:
+    for whole in others:
+        line = whole
         for long, short in SHORTER:
             line = line.replace(long, short)
         result = CliRunner().invoke(app, shlex.split(line)[1:])

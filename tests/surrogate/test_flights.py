@@ -1,4 +1,4 @@
-"""Surrogates in flight: near a limited, delayed teacher on references nobody learned from; called where they are not."""
+"""Surrogates in flight: near a limited, delayed teacher on references nobody learned from, or called."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def test_a_flight_of_a_surrogate_is_verified_by_other_code(tmp_path: Path, good:
     rows[50, 17] += 1e-9
     rows.tofile(folder / "EpisodeData.f64")
     found = verify_bout(folder)
-    assert found.differences[0].column == "roll_cmd_rad" if hasattr(found.differences[0], "column") else True
     assert not found.good
+    assert "roll_cmd_rad" in str(found.differences)
 
 
 def test_a_report_leads_with_flights_and_ends_with_one_step(good: Surrogate, poor: Surrogate) -> None:
@@ -132,7 +132,7 @@ def test_a_report_leads_with_flights_and_ends_with_one_step(good: Surrogate, poo
 
 
 def test_a_surrogate_of_another_dt_is_refused(good: Surrogate) -> None:
-    with pytest.raises(ValueError, match="expected one of 0.02 s"):
+    with pytest.raises(ValueError, match=r"expected one of 0\.02 s"):
         list(evaluate({"slow": replace(good, dt_s=0.02)}, TESTS, [0]))
 
 
