@@ -100,8 +100,8 @@ def few_episodes() -> list[str]:
         f"## {FEW} episodes, and what aggregation gains, seeds 0 to {SEEDS_OF_FEW[-1]}",
         "",
         "Two rounds of ten flights, up to five episodes of 2 s started from each:",
-        f"{lessons(few).rows} rows became {statistics.median(rows):.0f} (median), in {statistics.median(costs):.0f} s of",
-        "processor time.",
+        f"{lessons(few).rows} rows became {statistics.median(rows):.0f} (median), in",
+        f"{statistics.median(costs):.0f} s of processor time.",
         "",
         *table(found),
     ]
@@ -111,4 +111,4 @@ PARTS = {"many": many_episodes, "few": few_episodes}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PARTS:
-        print("\n".join(PARTS[name]), end="\n\n", flush=True)
+        print("\n".join(PARTS[name]()), end="\n\n", flush=True)

@@ -18,7 +18,7 @@ from nuc_engine.cli.terminal.progress import ManyProgress
 if TYPE_CHECKING:
     from nuc_engine.surrogate.report import Outcome
 
-# Before NumPy is loaded: matrices of a fit are small, and on a busy machine threads wait longer for each other than they work.
+# Before NumPy is loaded: matrices of a fit are small; on a busy machine threads would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
