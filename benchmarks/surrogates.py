@@ -1,4 +1,4 @@
-"""Surrogates over seeds of the fit: `python -m benchmarks.surrogates`, into benchmarks/SURROGATES.md.
+"""Surrogates over seeds of the fit: `python -m benchmarks.surrogates [many] [few]` prints tables for SURROGATES.md.
 
 Twenty surrogates are fitted to `flight_practice`, each with a seed of its own, and fly circle, eight and helix with the
 episode of the same seed. Then with few episodes: as they are, with aggregation, and with as many rows of more of the
@@ -11,10 +11,9 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import platform
 import statistics
-from pathlib import Path
-from time import process_time
+import sys
+from time import process_time  # noqa: TID251 - processor time of a fit
 
 from nuc_engine.bout.episode import read_document
 from nuc_engine.episode.document import content_sum, read_run
@@ -26,7 +25,7 @@ from nuc_engine.surrogate.pilot import SYSTEMS, Surrogate
 
 PRACTICE, MANY, FEW = "flight_practice", 150, 8
 CONFIGS = ("flight_limited_circle", "flight_limited_eight", "flight_limited_helix")
-SEEDS = range(20)
+SEEDS, SEEDS_OF_FEW = range(20), range(5)
 
 
 def practice(first: int, count: int) -> list[Array]:
@@ -65,20 +64,7 @@ def table(found: list[Flown]) -> list[str]:
     return lines
 
 
-def main() -> None:
-    lines = ["# Surrogates over seeds", ""]
-    lines += [
-        f"Made by `python -m benchmarks.surrogates`. Python {platform.python_version()}, {platform.machine()}.",
-        "",
-    ]
-    lines += [
-        "Distances are root mean squares from the flight of the teacher, which is saturated, rate-limited and delayed",
-        "by 40 ms, in the same episode; the fit's seed and the episode's are the same number, 0 to 19. `called`:",
-        "beyond the training data before it was 15 cm away.",
-        "",
-        f"## {MANY} episodes of {PRACTICE}",
-        "",
-    ]
+def many_episodes() -> list[str]:
     many = lessons(practice(0, MANY))
     found: list[Flown] = []
     costs: list[float] = []
@@ -87,17 +73,17 @@ def main() -> None:
         surrogate = fit_surrogate(many, FitOptions(seed=seed))
         costs.append(process_time() - began)
         found += flights({"surrogate": surrogate, BASELINE: surrogate.baseline()}, seed)
-    lines += [
-        f"A fit takes {statistics.median(costs):.1f} s of processor time (median), on one core.",
-        "",
-        *table(found),
-    ]
-    lines += ["", f"## {FEW} episodes, and what aggregation gains", ""]
-    few, found, rows = practice(0, FEW), [], []
+    cost = f"A fit takes {statistics.median(costs):.1f} s of processor time (median), on one core."
+    return [f"## {MANY} episodes of {PRACTICE}, seeds 0 to {SEEDS[-1]}", "", cost, "", *table(found)]
+
+
+def few_episodes() -> list[str]:
+    few, more = practice(0, FEW), practice(FEW, 40)
     document = read_document(find_configuration(PRACTICE))
-    more = practice(FEW, 40)
-    costs = []
-    for seed in SEEDS:
+    found: list[Flown] = []
+    costs: list[float] = []
+    rows: list[int] = []
+    for seed in SEEDS_OF_FEW:
         options = FitOptions(seed=seed)
         began = process_time()
         gained, learned = aggregate(lessons(few), options, Aggregation(2, 10, 5), [document], 1_000_000 + 100 * seed)
@@ -105,20 +91,24 @@ def main() -> None:
         rows.append(learned.rows)
         as_many = lessons(few + more[: round((learned.rows - lessons(few).rows) / len(more[0]))])
         surrogates = {
-            "8 episodes": fit_surrogate(lessons(few), options),
+            f"{FEW} episodes": fit_surrogate(lessons(few), options),
             "with aggregation": gained,
             "as many rows of practice": fit_surrogate(as_many, options),
         }
         found += flights(surrogates, seed)
-    lines += [
-        f"Two rounds of ten flights, up to five episodes of 2 s started from each: {lessons(few).rows} rows became "
-        f"{statistics.median(rows):.0f}",
-        f"(median); all of it takes {statistics.median(costs):.0f} s of processor time.",
+    return [
+        f"## {FEW} episodes, and what aggregation gains, seeds 0 to {SEEDS_OF_FEW[-1]}",
+        "",
+        "Two rounds of ten flights, up to five episodes of 2 s started from each:",
+        f"{lessons(few).rows} rows became {statistics.median(rows):.0f} (median), in",
+        f"{statistics.median(costs):.0f} s of processor time.",
         "",
         *table(found),
     ]
-    (Path(__file__).parent / "SURROGATES.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
+
+PARTS = {"many": many_episodes, "few": few_episodes}
 
 if __name__ == "__main__":
-    main()
+    for name in sys.argv[1:] or PARTS:
+        print("\n".join(PARTS[name]()), end="\n\n", flush=True)

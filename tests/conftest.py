@@ -4,6 +4,9 @@ import gc
 import os
 from collections.abc import Generator
 
+# Before NumPy is loaded: threads of its algebra wait for each other on a machine whose cores are busy with other tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 
 import drivers.port

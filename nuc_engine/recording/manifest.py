@@ -47,8 +47,8 @@ class Manifest:
     has the keys and types of the bout's own specification. `families` has the family of the servos of each bus by its
     name; empty in older ones, which knew one family. `counts` are those of `nuc_engine.control.dispatcher`, and records
     by file and events by name. `extensions` is what was added to the engine and is used: distribution and version by
-    kind and name. `witness` sums all of it up (`witness_of`) for a bout that has ended. What begins with `bout` is said
-    of a daemon's bout alone.
+    kind and name. `witness` sums it up (`witness_of`) for a bout that has ended. What begins with `bout` is said of a
+    daemon's bout alone.
     """
 
     state: str = "running"

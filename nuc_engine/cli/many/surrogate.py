@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -16,6 +17,9 @@ from nuc_engine.cli.terminal.progress import ManyProgress
 
 if TYPE_CHECKING:
     from nuc_engine.surrogate.report import Outcome
+
+# Before NumPy is loaded: matrices of a fit are small; on a busy machine threads would wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class _Group(NucCommand, click.Group):
