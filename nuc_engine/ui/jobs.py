@@ -131,7 +131,7 @@ class Job:
             self.state = "cancelled"
             raise
         with suppress(ValueError, TypeError, RecursionError):
-            self.result = dict(plain(json.loads(out))) if len(out) <= _MOST_RESULT else {}
+            self.result = dict(plain(json.loads(out)))
         good = (self._process is not None and self._process.returncode == 0) or _DONE_BY.get(self.kind) in self.result
         self.state = "done" if good else "failed"
         if self.result.get("errors"):
@@ -158,7 +158,7 @@ class Job:
             holding = asyncio.create_task(self._hold(self._process))
             try:
                 # Not `communicate`, which would end its input.
-                out = await self._process.stdout.read() if self._process.stdout is not None else b""
+                out = await _bounded(self._process.stdout)
                 await self._process.wait()
             finally:
                 holding.cancel()
@@ -202,6 +202,15 @@ class Job:
                 async with asyncio.timeout(_END_S):
                     await process.wait()
                     return
+
+
+async def _bounded(said: asyncio.StreamReader | None) -> bytes:
+    """Read to the end; nothing is kept of what is longer than a result may be."""
+    out = bytearray()
+    while said is not None and (chunk := await said.read(65_536)):
+        if len(out) <= _MOST_RESULT:
+            out += chunk
+    return bytes(out) if len(out) <= _MOST_RESULT else b""
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import logging
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -76,6 +77,8 @@ def serve(wanted: WorkbenchOptions, say: Callable[[str], None]) -> None:
         access = PageAccess(port, monotonic)
         with redirect_file(access, port) as page:
             say(f"http://{_HOST}:{port}/  (open {page}, which holds the key)")
+            if not wanted.browser or "SSH_CONNECTION" in os.environ:
+                say(f"from another machine: {forward_line(port, page)}; open nuc-ui.html there")
             if wanted.browser:
                 threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
             asyncio.run(_serve(wanted, access, listening, say))
@@ -133,6 +136,15 @@ class _PageServer(uvicorn.Server):
         """Tell the world that this ends."""
         await self._bouts.close()
         await super().shutdown(sockets)
+
+
+def forward_line(port: int, page: Path) -> str:
+    """Return what to type on another machine for a page that is spoken to on loopback alone.
+
+    Its ssh stays as long as the page is open there. Host is checked with its port, so that is the same.
+    """
+    fetch = shlex.quote(f"cat {shlex.quote(str(page))}; sleep {TOKEN_S:.0f}")
+    return f"(umask 077; ssh -f -L {port}:{_HOST}:{port} {shlex.quote(socket.gethostname())} {fetch} > nuc-ui.html)"
 
 
 def _worth_telling(record: logging.LogRecord) -> bool:

@@ -97,7 +97,9 @@ def test_bouts_have_the_same_bytes(config: str, script: str, bus: str, tmp_path:
 
 def test_a_bout_that_is_watched_has_the_same_bytes(tmp_path: Path) -> None:
     """Who watches is Python, whatever the recorder is."""
-    folders = [run("compiled", tmp_path / f"bout{watched}", "lin_roach", "", watched=watched) for watched in ("", "watched")]
+    folders = [
+        run("compiled", tmp_path / f"bout{watched}", "lin_roach", "", watched=watched) for watched in ("", "watched")
+    ]
     alone, beside = (hash_files(folder) for folder in folders)
     assert alone == beside
 

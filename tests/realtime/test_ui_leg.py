@@ -160,7 +160,6 @@ def test_a_body_with_two_legs_is_drawn_with_both(tab, tmp_path):
                 assert feet.startswith("feet "), feet
                 assert feet.count(";") == 1
                 assert f"Femur-Tibia{OTHER}" in watched.text(".page-leg")
-                watched.page.screenshot(path="/tmp/uilast/two.png")
                 drawn = watched.page.evaluate(DRAWN)
                 assert len(drawn) == 10, "two feet, and four joints of each leg"
                 places = {(round(x), round(y)) for x, y, _ in drawn}

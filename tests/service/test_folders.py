@@ -118,10 +118,9 @@ def test_a_configuration_is_there_wherever_its_writer_is_killed(folders, monkeyp
         return instead
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        rmtree = killed_before(shutil.rmtree)
         patch.setattr(Path, "rename", killed_before(Path.rename))
-        patch.setattr(
-            shutil, "rmtree", lambda path, rmtree=killed_before(shutil.rmtree), **_: path.exists() and rmtree(path)
-        )
+        patch.setattr(shutil, "rmtree", lambda path, **_: path.exists() and rmtree(path))
         folders.new_configuration("leg", {"joints.xml": b"new"}, overwrite=True)
     assert set(list_configurations()) & {".leg.new", ".leg.old"} == set()
     folders.mend()

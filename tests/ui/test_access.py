@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from nuc_engine.ui.access import MOST_SESSIONS, TOKEN_S, PageAccess
+from nuc_engine.ui.launch import forward_line
 from tests.ui.conftest import ORIGIN, PORT
 
 
@@ -111,3 +114,11 @@ def test_what_a_browser_says_of_the_own_page_is_let_in(access: PageAccess) -> No
         assert access.refuses([host, OWN], websocket=True) == ""
     assert access.refuses([HERE], websocket=True), "a browser says the origin of every WebSocket"
     assert access.refuses([HERE, OWN, (b"sec-fetch-site", b"cross-site")], websocket=True)
+
+
+def test_the_line_for_another_machine_keeps_the_port_and_what_it_fetches_to_oneself() -> None:
+    line = forward_line(40123, Path("/run/user/1/nuc ui/open.html"))
+    assert line.startswith("(umask 077; ssh -f -L 40123:127.0.0.1:40123 ")
+    *_, fetch, _, file = shlex.split(line.strip("()"))
+    assert shlex.split(fetch)[:2] == ["cat", "/run/user/1/nuc ui/open.html;"]
+    assert file == "nuc-ui.html"

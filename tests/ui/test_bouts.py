@@ -245,6 +245,23 @@ def test_a_job_that_is_cancelled_while_its_files_are_written_leaves_none(tmp_pat
     asyncio.run(trial())
 
 
+@pytest.mark.parametrize("most", [10, 1 << 20])
+def test_what_a_job_says_is_bounded_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr("nuc_engine.ui.jobs._MOST_RESULT", most)
+
+    async def trial() -> None:
+        jobs = JobQueue(tmp_path)
+        job = jobs.start("show", "", ["show", "lin_roach", "--json"])
+        while job is not None and job.state in ("waiting", "running"):
+            await asyncio.sleep(0.01)
+        assert job is not None
+        assert bool(job.result) is (most > 10)
+        assert job.state == "done", job.text
+        await jobs.close()
+
+    asyncio.run(trial())
+
+
 def test_what_ended_jobs_left_is_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(_: Job) -> bytes:
         return b"{}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import struct
 import time  # noqa: TID251  jobs are processes
 from collections.abc import Callable
@@ -101,6 +102,16 @@ def test_it_stands_until_it_is_told_goes_cycle_by_cycle_and_leaves_a_bout(page: 
     assert bout["manifest"]["spec"]["labels"]["kind"] == "virtual clock"
     assert bout["manifest"]["state"] == "interrupted"
     assert steer(page, number, step=1) == 409
+
+
+def test_the_line_for_a_shell_begins_the_same(page: Page) -> None:
+    told = begin(page, script="<hdsoscript/>", script_name="slow", seed=7)
+    page.web.delete(f"/api/jobs/{told['id']}")
+    words = shlex.split(told["line"])
+    assert words[:5] == ["nuc", "run", "lin_roach_now", "--script", "slow.xml"]
+    assert words[5:9] == ["--duration", "20.0", "--seed", "7"]
+    assert "joint.Coxa-Trochanter.start_deg=30.0" in words
+    assert words[-2:] == ["--steered", "cycles"]
 
 
 def test_values_in_force_are_what_it_runs_with(page: Page) -> None:

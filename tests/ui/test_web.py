@@ -243,7 +243,8 @@ def test_legs_are_chains_from_the_body_to_their_feet(name, tmp_path):
 import { jointOrigins } from "{web}/kinematics.js";
 import { legsOf } from "{web}/model.js";
 const [joints, angles] = given;
-told(legsOf(joints).map((leg) => [leg, jointOrigins(leg.map((k) => joints[k].geometry), leg.map((k) => angles[joints[k].name]))]));
+const stand = (leg) => jointOrigins(leg.map((k) => joints[k].geometry), leg.map((k) => angles[joints[k].name]));
+told(legsOf(joints).map((leg) => [leg, stand(leg)]));
 """
     found = run(code, joints, given)
     assert len(found) == (2 if name == "two legs" else 1)
