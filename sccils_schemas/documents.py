@@ -20,6 +20,7 @@ Version = Literal["0.1", "0.2"]
 ControlMode = Literal["position", "force", "muscle", "none"]
 ActivationFunction = Literal["constant", "linear", "bilinear"]
 FunctionType = Literal["constant", "linear", "parabolic", "hyperbolic", "other"]
+InfluenceFunction = Literal["constant", "linear", "rectified", "parabolic", "hyperbolic"]
 FunctionUse = Literal["passive_stiffness", "force-length", "force-velocity"]
 CurrentSign = Literal["reading", "drive"]
 RangeType = Literal["suggested", "valid", "normal", "invalid"]
@@ -175,6 +176,15 @@ class FunctionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ActivationDynamics:
+    """`activation_dynamics`: seconds in which a muscle's activation follows, rising and falling (D 9.2.2.9)."""
+
+    rise: Ref | None = None
+    fall: Ref | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
 class Muscle:
     """`muscle`: resting length `l_naught`, pulley radius `r`, rest angle `alpha_deg`, `fmax` (eq. 6-5, 6-6)."""
 
@@ -185,20 +195,34 @@ class Muscle:
     alpha_deg: float
     fmax: float
     functions: tuple[FunctionSpec, ...]
+    dynamics: ActivationDynamics | None = None
     fullname: str | None = None
     description: str | None = None
     line: int = _line()
 
 
 @dataclass(frozen=True, slots=True)
+class Influence:
+    """`influence`: gain x f(signal), added to an activation; f is the signal itself where none is named."""
+
+    signal: Ref
+    gain: Ref
+    function: InfluenceFunction | None = None
+    parameters: tuple[Ref, ...] = ()
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
 class MuscleActivation:
-    """`muscle_activation`: how one state drives one muscle."""
+    """`muscle_activation`: how one state drives one muscle. `bounds` limit what its influences make of it."""
 
     muscle: int
     function: ActivationFunction
     sensors: tuple[Ref, ...] = ()
     parameters: tuple[Ref, ...] = ()
     mods: tuple[HdsoMod, ...] = ()
+    influences: tuple[Influence, ...] = ()
+    bounds: tuple[Ref, ...] = ()
     name: str | None = None
     description: str | None = None
     line: int = _line()
@@ -216,14 +240,45 @@ class TransitionRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Action:
+    """`action`: what a module without a motor writes to values of other modules when it enters a state."""
+
+    mods: tuple[HdsoMod, ...]
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Central:
+    """`central`: entry without a sensory event, by a rule's HDSO; sensory entries then wait for `hold`."""
+
+    rule: Ref
+    hold: Ref | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """`blend`: over what width, in its units, a signal's events in the state's rule grow from nothing to true."""
+
+    signal: Ref
+    width: Ref
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
 class State:
-    """`state`: one action of a module."""
+    """`state`: one action of a module. `action` is what a module without a motor does on entering it."""
 
     id_num: int
     name: str
     activations: tuple[MuscleActivation, ...]
     rule: TransitionRule
     dwell_time: HdsoMod | None = None
+    action: Action | None = None
+    central: Central | None = None
+    blends: tuple[Blend, ...] = ()
     fullname: str | None = None
     description: str | None = None
     plotstyle: PlotStyle | None = None
@@ -339,10 +394,24 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True)
+class Module:
+    """`module`: an action switching module without joint and motor; its states write values of others (D 9.6.7)."""
+
+    id_num: int
+    name: str
+    start_state: int
+    states: tuple[State, ...] = ()
+    fullname: str | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
 class JointList:
     """`jointlist`: the model, a chain of joints. Nested joint lists are refused with a clear message."""
 
     joints: tuple[Joint, ...]
+    modules: tuple[Module, ...] = ()
     name: str | None = None
     fullname: str | None = None
     description: str | None = None

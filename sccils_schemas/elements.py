@@ -40,6 +40,7 @@ from sccils_schemas.values import (
     FORCE,
     LABEL,
     NUMBER,
+    REF,
     REFS,
     SECONDS,
     STRIPPED,
@@ -350,7 +351,16 @@ Element(
     Children("hdsos", ("hdso",)),
 )
 
-Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints())
+Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints(), Children("modules", ("module",)))
+Element(
+    "module",
+    doc.Module,
+    *LABELS,
+    Attribute("start_state_idNum", "start_state", whole()),
+    DESCRIPTION,
+    Children("states", ("state",)),
+    since="0.2",
+)
 Element(
     "joint",
     doc.Joint,
@@ -379,7 +389,9 @@ Element(
     *attributes(NUMBER, Lnaught="l_naught", r="r", alpha="alpha_deg", fmax="fmax"),
     DESCRIPTION,
     _Functions("functions", ("function_spec",)),
+    OneChild("dynamics", "activation_dynamics"),
 )
+Element("activation_dynamics", doc.ActivationDynamics, *attributes(REF, rise="rise", fall="fall"), since="0.2")
 Element(
     "function_spec",
     doc.FunctionSpec,
@@ -402,8 +414,14 @@ Element(
     OneChild("plotstyle", "plotstyle"),
     OneChild("dwell_time", "hdsoMod", holder="dwell_time"),
     Children("activations", ("muscle_activation",)),
+    OneChild("action", "action"),
     OneChild("rule", "transition_rule", stand_in=doc.TransitionRule(None, ())),
+    OneChild("central", "central"),
+    Children("blends", ("blend",)),
 )
+Element("action", doc.Action, DESCRIPTION, MODS, since="0.2")
+Element("central", doc.Central, *attributes(REF, rule="rule", hold="hold"), DESCRIPTION, since="0.2")
+Element("blend", doc.Blend, *attributes(REF, signal="signal", width="width"), since="0.2")
 Element(
     "muscle_activation",
     doc.MuscleActivation,
@@ -411,8 +429,18 @@ Element(
     Attribute("muscle", "muscle", whole()),
     Attribute("activation_function", "function", ValueKind(STRIPPED.read, str, _likely)),
     *attributes(REFS, activation_sensors="sensors", activation_parameters="parameters"),
+    Attribute("bounds", "bounds", REFS, since="0.2"),
     DESCRIPTION,
     MODS,
+    Children("influences", ("influence",)),
+)
+Element(
+    "influence",
+    doc.Influence,
+    *attributes(REF, signal="signal", gain="gain"),
+    Attribute("function", "function", words(doc.InfluenceFunction)),
+    Attribute("parameters", "parameters", REFS),
+    since="0.2",
 )
 Element(
     "transition_rule",

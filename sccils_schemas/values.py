@@ -121,6 +121,16 @@ def _refs(given: Given) -> tuple[Ref, ...]:
     return tuple(found)
 
 
+def _ref(given: Given) -> Ref:
+    """Return one HDSO id or name; where there is none, a number that means nothing else."""
+    found = _refs(given)
+    if len(found) == 1:
+        return found[0]
+    if len(split_words(given.text)) != 1:
+        given.error(f"{given.name}='{shorten(given.text.strip(SPACE), 30)}'", "one HDSO id or name")
+    return given.reader.stand_in()
+
+
 def _colour(given: Given) -> tuple[float, float, float] | None:
     expected = "three numbers from 0 to 1"
     try:
@@ -150,5 +160,6 @@ FLAG = kind(lambda given: given.text.strip(SPACE) == "y", lambda value: "y" if v
 NUMBER = kind(_number, write_number, 1.0)
 SECONDS = kind(_seconds, str, Decimal(0))
 REFS = kind(_refs, lambda refs: " ".join(map(str, refs)))
+REF = ValueKind(_ref, str, lambda reader, _node: reader.stand_in())
 COLOUR = kind(_colour, write_data)
 FORCE = kind(_force, write_data)

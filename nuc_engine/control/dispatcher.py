@@ -21,14 +21,13 @@ from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
 from nuc_engine.control.guard import Guard
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks import TASKS
-from nuc_engine.control.tasks.added import ExtendedTransition
+from nuc_engine.control.tasks.acting import transition_of
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.motor_action import MotorAction
 from nuc_engine.control.tasks.motor_conversion import MotorConversion
 from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
 from nuc_engine.control.tasks.script import Script
 from nuc_engine.control.tasks.server import HdsoServer
-from nuc_engine.control.tasks.state_transition import StateTransition
 from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
@@ -134,9 +133,7 @@ class Dispatcher:
         self._tap = BusTap(bus, recorder.started)
         self._motor_action = MotorAction(plan, self.store, self.board, self._tap, self.guard)
         self._conversion = MotorConversion(plan, self.store, self.board)
-        self.transition = (ExtendedTransition if plan.tasks else StateTransition)(
-            plan, self.store, self.board, self.rulebook
-        )
+        self.transition = transition_of(plan)(plan, self.store, self.board, self.rulebook)
         self.muscles = MuscleConversion(plan, self.store, self.board)
         self.script = Script(
             plan,

@@ -119,8 +119,19 @@ class FunctionPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class DynamicsPlan:
+    """The slots of the time constants, in seconds, with which an activation rises and falls; None: at once."""
+
+    rise: Slot | None
+    fall: Slot | None
+
+
+@dataclass(frozen=True, slots=True)
 class MusclePlan:
-    """One muscle of eq. 6-5 and 6-6: `l0`, `r`, `alpha_deg`, `fmax` as printed; three functions."""
+    """One muscle of eq. 6-5 and 6-6: `l0`, `r`, `alpha_deg`, `fmax` as printed; three functions.
+
+    With `dynamics` its activation follows what states and influences ask for.
+    """
 
     index: int
     id_num: int
@@ -133,21 +144,63 @@ class MusclePlan:
     passive_stiffness: FunctionPlan
     force_length: FunctionPlan
     force_velocity: FunctionPlan
+    dynamics: DynamicsPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InfluencePlan:
+    """What a signal adds to an activation: gain x f(signal), or gain x signal without a function (section 9.3.1)."""
+
+    signal: Slot
+    gain: Slot
+    function: FunctionPlan | None
 
 
 @dataclass(frozen=True, slots=True)
 class ActivationPlan:
-    """How a state drives one muscle: function, sensor HDSO indices, parameter slots (eq. 7-1 to 7-4)."""
+    """How a state drives one muscle: function, sensor HDSO indices, parameter slots (eq. 7-1 to 7-4).
+
+    `influences` are added to it, up to `bounds`: two slots, or none for 0 and 1.
+    """
 
     muscle: int
     function: str
     sensors: tuple[Slot, ...]
     parameters: tuple[Slot, ...]
+    influences: tuple[InfluencePlan, ...] = ()
+    bounds: tuple[Slot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InitialWrite:
+    """A write before the start: initial_data first, then the hdsoMods of the joint list, in document order."""
+
+    hdso: int
+    values: tuple[int | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CentralPlan:
+    """Entry of a state without a sensory event (section 9.4.1): the rule's HDSO, and how long sensory ones wait, ns."""
+
+    rule: int
+    hold: Slot | None
+
+
+@dataclass(frozen=True, slots=True)
+class BlendPlan:
+    """Over what width a signal's events in a state's rule grow from nothing to true (section 4.2.2.2)."""
+
+    signal: int
+    width: Slot
 
 
 @dataclass(frozen=True, slots=True)
 class StatePlan:
-    """One action. `index` counts all states of the model in document order (reading E3)."""
+    """One action. `index` counts all states of the model in document order (reading E3).
+
+    Those of a module without a motor count by themselves, have joint -1, and make their `writes` when it enters them.
+    """
 
     index: int
     id_num: int
@@ -156,6 +209,9 @@ class StatePlan:
     rule: int
     dwell: Slot | None
     activations: tuple[ActivationPlan, ...]
+    central: CentralPlan | None = None
+    blends: tuple[BlendPlan, ...] = ()
+    writes: tuple[InitialWrite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +235,14 @@ class JointPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class InitialWrite:
-    """A write before the start: initial_data first, then the hdsoMods of the joint list, in document order."""
+class ModulePlan:
+    """An action switching module without a motor (section 9.6.7); `start_state` is a place in `states`."""
 
-    hdso: int
-    values: tuple[int | float, ...]
+    index: int
+    id_num: int
+    name: str
+    states: tuple[StatePlan, ...]
+    start_state: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,12 +296,18 @@ class Plan:
     gravity: GravityPlan | None = None
     tasks: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
+    modules: tuple[ModulePlan, ...] = ()
     _by_ref: Mapping[int | str, HdsoPlan] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Index the HDSOs by id and by name."""
         by_name = {hdso.name: hdso for hdso in reversed(self.hdsos)}
         object.__setattr__(self, "_by_ref", by_name | {hdso.id_num: hdso for hdso in reversed(self.hdsos)})
+
+    @property
+    def every_state(self) -> tuple[StatePlan, ...]:
+        """The states of all joints, then those of modules without a motor."""
+        return (*self.states, *(state for module in self.modules for state in module.states))
 
     @property
     def cycle_min_ns(self) -> int:

@@ -12,11 +12,16 @@ from nuc_engine.model.extensions import EXTENSIONS_FILE
 from nuc_engine.model.motors import check_wiring, motor_units, pick_motor
 from nuc_engine.model.plan import (
     ActivationPlan,
+    BlendPlan,
+    CentralPlan,
+    DynamicsPlan,
     FunctionPlan,
     HdsoKind,
     HdsoPlan,
+    InfluencePlan,
     InitialWrite,
     JointPlan,
+    ModulePlan,
     MotorPlan,
     MusclePlan,
     Plan,
@@ -27,9 +32,17 @@ from nuc_engine.model.plan import (
 from nuc_engine.model.store import TYPES, unfit
 from nuc_engine.model.torque_table import TorqueTable, read_table
 from sccils_schemas import rules
-from sccils_schemas.checks.hdso_table import force_commands, joint_mods, motor_sensors, parameter_refs
+from sccils_schemas.checks.hdso_table import (
+    all_states,
+    force_commands,
+    joint_mods,
+    module_mods,
+    motor_sensors,
+    never_negative,
+    parameter_refs,
+)
 from sccils_schemas.checks.writes import ENGINE_BOUNDS
-from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivation, Ref, State
+from sccils_schemas.documents import Hdso, HdsoMod, Influence, Joint, Module, Muscle, MuscleActivation, Ref, State
 from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
 from sccils_schemas.ranges import both_ways
@@ -127,6 +140,7 @@ class _Planner:
             statetrans_period=self.index["statetrans_period_ns"],
             engine_start_time=self.index.get("engine_start_time", -1),
             engine_stop_time=self.index.get("engine_stop_time", -1),
+            modules=tuple(self._module(k, module) for k, module in enumerate(self.model.jointlist.modules)),
             sensor_columns=tuple(h.index for h in self.hdsos if h.kind == "sensor" and h.datatype in _MEASURED),
         )
 
@@ -224,10 +238,16 @@ class _Planner:
             passive_stiffness=functions["passive_stiffness"],
             force_length=functions["force-length"],
             force_velocity=functions["force-velocity"],
+            dynamics=None
+            if muscle.dynamics is None
+            else DynamicsPlan(self._slot(muscle.dynamics.rise), self._slot(muscle.dynamics.fall)),
         )
 
+    def _slot(self, ref: Ref | None) -> Slot | None:
+        return None if ref is None else Slot(self.index[ref])
+
     def _state(self, k: int, joint: int, state: State) -> StatePlan:
-        dwell = state.dwell_time
+        dwell, central = state.dwell_time, state.central
         return StatePlan(
             index=k,
             id_num=state.id_num,
@@ -236,6 +256,19 @@ class _Planner:
             rule=self.index[state.rule.mods[0].ref],
             dwell=None if dwell is None else Slot(self.index[dwell.ref]),
             activations=tuple(self._activation(activation) for activation in state.activations),
+            central=None if central is None else CentralPlan(self.index[central.rule], self._slot(central.hold)),
+            blends=tuple(BlendPlan(self.index[blend.signal], Slot(self.index[blend.width])) for blend in state.blends),
+            writes=tuple(self._write(mod.ref, mod.data) for mod in ([] if state.action is None else state.action.mods)),
+        )
+
+    def _module(self, k: int, module: Module) -> ModulePlan:
+        ids = [state.id_num for state in module.states]
+        return ModulePlan(
+            index=k,
+            id_num=module.id_num,
+            name=module.name,
+            states=tuple(self._state(at, -1, state) for at, state in enumerate(module.states)),
+            start_state=ids.index(module.start_state),
         )
 
     def _activation(self, activation: MuscleActivation) -> ActivationPlan:
@@ -245,16 +278,24 @@ class _Planner:
             function=activation.function,
             sensors=tuple(Slot(self.index[ref]) for ref in activation.sensors),
             parameters=self._slots(parameters),
+            influences=tuple(self._influence(influence) for influence in activation.influences),
+            bounds=self._slots(activation.bounds),
         )
+
+    def _influence(self, influence: Influence) -> InfluencePlan:
+        kind = influence.function
+        function = None if kind is None else FunctionPlan(kind, self._slots(influence.parameters))
+        return InfluencePlan(Slot(self.index[influence.signal]), Slot(self.index[influence.gain]), function)
 
     def _initial(self) -> tuple[InitialWrite, ...]:
         # initial_data first, then the joint list's hdsoMods in document order, later ones win (reading B13).
         given: list[tuple[Ref, Sequence[int | float] | str | None]]
         given = [(hdso.id_num, hdso.initial_data) for hdso in self.model.hdsos]
         joints = self.model.jointlist.joints
-        rules_of_states = [state.rule for joint in joints for state in joint.states]
+        rules_of_states = [state.rule for state in all_states(self.model.jointlist)]
         given += [(rule.mods[0].ref, rule.boolstring) for rule in rules_of_states]
         given += [(mod.ref, mod.data) for joint in joints for mod in self._mods(joint) if mod.ref in self.index]
+        given += [(mod.ref, mod.data) for module in self.model.jointlist.modules for mod in module_mods(module)]
         return tuple(self._write(ref, data) for ref, data in given if data)
 
     def _mods(self, joint: Joint) -> list[HdsoMod]:
@@ -298,13 +339,15 @@ def _places(owners: Iterable[int]) -> dict[int, tuple[int, ...]]:
 def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
     plans: list[HdsoPlan] = []
     offset = 0
+    timing = {model.hdso(ref).id_num for ref in never_negative(model.jointlist)}
     pushing = {model.hdso(ref).id_num for ref in force_commands(model.jointlist)}
     for hdso in model.hdsos:
         count = math.prod(hdso.dims)
         width = TYPES[hdso.datatype][1]
         offset = (offset + width - 1) // width * width
         ranges = tuple(map(both_ways, hdso.ranges)) if hdso.id_num in pushing else hdso.ranges
-        plans.append(_hdso(len(plans), replace(hdso, ranges=ranges), model.kind(hdso), offset, count))
+        plan = _hdso(len(plans), replace(hdso, ranges=ranges), model.kind(hdso), offset, count)
+        plans.append(replace(plan, valid=_narrowed(plan.valid, (0.0, None))) if hdso.id_num in timing else plan)
         offset += width * count
     return tuple(plans)
 

@@ -51,7 +51,10 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Muscle:
-    """One muscle of equations 6-5 and 6-6; each function is its type and its parameters."""
+    """One muscle of equations 6-5 and 6-6; each function is its type and its parameters.
+
+    `lags` are the HDSOs of its activation's time constants, rising and falling.
+    """
 
     name: str
     joint: int
@@ -60,16 +63,22 @@ class Muscle:
     alpha_deg: float
     fmax: float
     functions: Mapping[str, tuple[str, tuple[Cell, ...]]]
+    lags: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """How a state drives one muscle (equations 7-1 to 7-4)."""
+    """How a state drives one muscle (equations 7-1 to 7-4).
+
+    Each of its influences is signal, gain and function; its bounds are two cells, or none for 0 and 1.
+    """
 
     muscle: int
     function: str
     sensors: tuple[int, ...]
     parameters: tuple[Cell, ...]
+    influences: tuple[tuple[int, int, tuple[str, tuple[Cell, ...]]], ...] = ()
+    bounds: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +292,12 @@ class _Reader:
             )
             for spec in muscle.findall("function_spec")
         }
-        return Muscle(muscle.attrib["name"], joint, l0, r, alpha, fmax, functions)
+        lags = (self._ref(muscle.find("activation_dynamics"), name) for name in ("rise", "fall"))
+        return Muscle(muscle.attrib["name"], joint, l0, r, alpha, fmax, functions, (next(lags), next(lags)))
+
+    def _ref(self, item: Element | None, name: str) -> int | None:
+        ref = "" if item is None else item.get(name, "").strip()
+        return self.model.number(ref) if ref else None
 
     def _state(self, state: Element) -> State:
         rule, dwell = state.find("transition_rule/hdsoMod"), state.find("dwell_time/hdsoMod")
@@ -295,12 +309,25 @@ class _Reader:
 
     def _activation(self, item: Element) -> Activation:
         model = self.model
-        refs = [model.number(word) for word in words(item.get("activation_parameters", ""))]
+        refs = self._refs(item, "activation_parameters")
         mods = [model.target(mod) for mod in item.findall("hdsoMod")]
         refs = refs or [number for number in mods if model.hdsos[number].kind != "sensor"]
-        sensors = tuple(model.number(word) for word in words(item.get("activation_sensors", "")))
+        sensors = tuple(self._refs(item, "activation_sensors"))
         muscle = self.muscle_ids[int(item.attrib["muscle"])]
-        return Activation(muscle, item.attrib["activation_function"].strip(), sensors, self._cells(refs))
+        bounds = self._refs(item, "bounds")
+        influences = tuple(
+            (
+                self._refs(each, "signal")[0],
+                self._refs(each, "gain")[0],
+                (each.get("function", "").strip(), self._cells(self._refs(each, "parameters"))),
+            )
+            for each in item.findall("influence")
+        )
+        kind = item.attrib["activation_function"].strip()
+        return Activation(muscle, kind, sensors, self._cells(refs), influences, self._cells(bounds))
+
+    def _refs(self, item: Element, name: str) -> list[int]:
+        return [self.model.number(word) for word in words(item.get(name, ""))]
 
 
 def _hdso(item: Element, home: Element, home_kind: str) -> Hdso:

@@ -52,6 +52,8 @@ class Leg:
         self.states = [joint.start for joint in model.joints]
         self.entered_ns = [0] * len(model.joints)
         self.activations = [0.0] * len(model.muscles)
+        self.targets = [0.0] * len(model.muscles)
+        self.driven_ns = [0] * len(model.muscles)
         self.rules: dict[int, Tree] = {}
         for number in store.given:
             if model.hdsos[number].kind == "boolstring":
@@ -118,7 +120,7 @@ class Leg:
                 self._judge_joint(now_ns, k, joint.states)
             for k, joint in enumerate(self.model.joints):
                 for activation in self.model.states[self.states[k]].activations if joint.states else ():
-                    self.activations[activation.muscle] = self._activation(activation)
+                    self._drive(activation.muscle, self._influenced(activation), now_ns)
         row: list[Number] = []
         for state, joint in zip(self.states, self.model.joints, strict=True):
             activations = [self.activations[muscle] for muscle in joint.muscles]
@@ -149,6 +151,43 @@ class Leg:
 
     def _elements(self, cells: Sequence[Cell]) -> list[Number]:
         return [self.store.held[number][element] for number, element in cells]
+
+    # --- what SCCILS 0.2 adds to activations (D 8.3.3, 9.2.2.9; docs/acting.md) ---
+
+    def _drive(self, k: int, asked: float, now_ns: int) -> None:
+        """Let a muscle have what is asked for, now or in the time that it takes."""
+        level, target = self.activations[k], self.targets[k]
+        if lag := self._lag(k):
+            level = target + (level - target) * math.exp(-(now_ns - self.driven_ns[k]) * 1e-9 / lag)
+            self.activations[k] = level
+        self.targets[k], self.driven_ns[k] = asked, now_ns
+        if not self._lag(k) or not (math.isfinite(level) and math.isfinite(asked)):
+            self.activations[k] = asked
+
+    def _lag(self, k: int) -> float:
+        rise, fall = self.model.muscles[k].lags
+        lag = rise if self.targets[k] > self.activations[k] else fall
+        return 0.0 if lag is None else self.store.held[lag][0]
+
+    def _influenced(self, activation: Activation) -> float:
+        base = self._activation(activation)
+        if not activation.influences:
+            return base
+        held, total = self.store.held, base
+        try:
+            for signal, gain, (kind, cells) in activation.influences:
+                x, strength, p = held[signal][0], held[gain][0], self._elements(cells)
+                if strength:
+                    f = x if not kind else max(0.0, x - p[0]) if kind == "rectified" else _function(kind, p, x)
+                    total += strength * f
+        except ArithmeticError:
+            return math.nan
+        low, high = self._elements(activation.bounds) or (0.0, 1.0)
+        if not math.isfinite(total):
+            return math.nan
+        if min(low, base) <= total <= max(high, base):
+            return total
+        return min(low, base) if total < base else max(high, base)
 
     def _activation(self, activation: Activation) -> float:
         p, x = self._elements(activation.parameters), [self.store.held[sensor][0] for sensor in activation.sensors]
@@ -194,17 +233,7 @@ class Leg:
         self.logs.row("MuscleData.txt", now_ns, row)
 
     def _function(self, function: tuple[str, tuple[Cell, ...]], x: float) -> float:
-        """Return a generic function's value (D 10.2, 2.1; reading B22)."""
-        kind, p = function[0], self._elements(function[1])
-        match kind:
-            case "constant":
-                return p[0]
-            case "linear":
-                return p[0] * x + p[1]
-            case "parabolic":
-                return ((x - p[1]) ** 2 + 4.0 * p[0] * p[2]) / (4.0 * p[0])
-            case _:
-                return p[0] / (x - p[1]) + p[2]
+        return _function(function[0], self._elements(function[1]), x)
 
     # --- edits (readings C2, C6, B7, B15) ---
 
@@ -284,6 +313,19 @@ class Leg:
         by_position = "target" if shaft.motor.position_command is None else "position"
         shaft.switch(MODES.get(mode, by_position))
         return False
+
+
+def _function(kind: str, p: Sequence[Number], x: float) -> float:
+    """Return a generic function's value (D 10.2, 2.1; reading B22)."""
+    match kind:
+        case "constant":
+            return p[0]
+        case "linear":
+            return p[0] * x + p[1]
+        case "parabolic":
+            return ((x - p[1]) ** 2 + 4.0 * p[0] * p[2]) / (4.0 * p[0])
+        case _:
+            return p[0] / (x - p[1]) + p[2]
 
 
 def _kernel(x: float, a: float, b: float, c: float, wmin: float, wmax: float) -> float:

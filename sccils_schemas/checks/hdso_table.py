@@ -14,10 +14,12 @@ from sccils_schemas.documents import (
     HdsoSpec,
     Joint,
     JointList,
+    Module,
     MuscleActivation,
     Range,
     Ref,
     Servo,
+    State,
 )
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.lookalikes import odd_letters, skeleton
@@ -75,12 +77,16 @@ class SourcePlace:
 
 @dataclass(frozen=True, slots=True)
 class HdsoEntry:
-    """One HDSO with its kind and the place of its declaration. `pushes`: it is the force command of a motor."""
+    """One HDSO with its kind and the place of its declaration.
+
+    `pushes`: it is the force command of a motor. `least`: what the engine takes at least, whatever its ranges say.
+    """
 
     hdso: Hdso
     kind: HdsoKind
     place: SourcePlace
     pushes: bool = False
+    least: float | None = None
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -222,19 +228,35 @@ def parameter_refs(activation: MuscleActivation, kind: Callable[[Ref], str | Non
     return activation.parameters or tuple(mod.ref for mod in activation.mods if kind(mod.ref) != "sensor")
 
 
+def all_states(jointlist: JointList) -> list[State]:
+    """Return the states of all joints, then those of modules without a motor."""
+    return [state for owner in (*jointlist.joints, *jointlist.modules) for state in owner.states]
+
+
 def joint_mods(joint: Joint, servos: Sequence[Servo] | None = None) -> list[HdsoMod]:
     """Return every hdsoMod of a joint in document order; of its motors those in `servos`, or of all."""
     mods: list[HdsoMod | None] = [mod for muscle in joint.muscles for spec in muscle.functions for mod in spec.mods]
     mods += [joint.geometry.amatrix, joint.geometry.dh_line]
-    for state in joint.states:
-        mods.append(state.dwell_time)
-        mods += [mod for activation in state.activations for mod in activation.mods]
-        mods += state.rule.mods
+    mods += [mod for state in joint.states for mod in state_mods(state)]
     mods += [mod for organ in joint.sense_organs for mod in organ.mods]
     for servo in joint.servos if servos is None else servos:
         mods += [mod for spec in servo.sensorspecs for mod in spec.mods]
         mods += [servo.force_command, servo.position_command]
     return [mod for mod in mods if mod is not None]
+
+
+def state_mods(state: State) -> list[HdsoMod]:
+    """Return every hdsoMod of a state that is written before the start: not what a module does on entering it."""
+    mods = [] if state.dwell_time is None else [state.dwell_time]
+    mods += [mod for activation in state.activations for mod in activation.mods]
+    return [*mods, *state.rule.mods]
+
+
+def module_mods(module: Module) -> list[HdsoMod]:
+    """Return every hdsoMod of a module in document order, then the action of its start state, which it begins in."""
+    mods = [mod for state in module.states for mod in state_mods(state)]
+    started = [state.action for state in module.states if state.id_num == module.start_state]
+    return [*mods, *(mod for action in started if action is not None for mod in action.mods)]
 
 
 def motor_sensors(jointlist: JointList, sensors: HdsoList) -> list[tuple[Ref, ...]]:
@@ -252,6 +274,13 @@ def sensor_refs(servo: Servo) -> tuple[Ref, ...]:
     return tuple(mod.ref for spec in servo.sensorspecs for mod in spec.mods)
 
 
+def never_negative(jointlist: JointList) -> list[Ref]:
+    """Return what holds a time constant or a width: it must not be below 0, whatever its ranges say."""
+    dynamics = [muscle.dynamics for joint in jointlist.joints for muscle in joint.muscles]
+    times = [ref for item in dynamics if item is not None for ref in (item.rise, item.fall) if ref is not None]
+    return [*times, *(blend.width for state in all_states(jointlist) for blend in state.blends)]
+
+
 def force_commands(jointlist: JointList) -> list[Ref]:
     """Return the HDSOs that motors take forces from."""
     servos = [servo for joint in jointlist.joints for servo in joint.servos]
@@ -262,14 +291,18 @@ def initialise(table: HdsoTable, jointlist: JointList) -> None:
     """Note what the joint list uses as a force, and what it writes at the start: later writes win (reading B13)."""
     for entry in filter(None, map(table.get, force_commands(jointlist))):
         table.entries[entry.hdso.id_num] = replace(entry, pushes=True)
-    for joint in jointlist.joints:
-        for state in joint.states:
-            if state.rule.boolstring is not None and state.rule.mods:
-                entry = table.get(state.rule.mods[0].ref)
-                if entry is not None:
-                    table.values[entry.hdso.id_num] = state.rule.boolstring
+    for entry in filter(None, map(table.get, never_negative(jointlist))):
+        table.entries[entry.hdso.id_num] = replace(entry, least=0.0)
+    for state in all_states(jointlist):
+        if state.rule.boolstring is not None and state.rule.mods:
+            entry = table.get(state.rule.mods[0].ref)
+            if entry is not None:
+                table.values[entry.hdso.id_num] = state.rule.boolstring
     for joint in jointlist.joints:
         for mod in joint_mods(joint):
+            table.write(mod)
+    for module in jointlist.modules:
+        for mod in module_mods(module):
             table.write(mod)
 
 

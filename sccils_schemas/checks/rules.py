@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable, SourcePlace
+from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable, SourcePlace, all_states
 from sccils_schemas.documents import JointList, Ref
 from sccils_schemas.names import shorten
 from sccils_schemas.nesting import MAX_RULE_TERMS, RuleParts, knots, parts_of, terms_of
@@ -126,7 +126,7 @@ def check_start(
     `table` holds the values of that moment; `script` is the file that had the last word on them, if there is one.
     """
     told: set[int] = set()
-    for state in (state for joint in jointlist.joints for state in joint.states if state.rule.mods):
+    for state in (state for state in all_states(jointlist) if state.rule.mods):
         holder = table.get(state.rule.mods[0].ref)
         for entry in () if holder is None else unset_operands(holder.hdso.id_num, table):
             if entry.hdso.id_num not in told:

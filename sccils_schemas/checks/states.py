@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, parameter_refs
+from sccils_schemas.checks.acting import check_blends, check_central, check_influences
+from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, all_states, parameter_refs
 from sccils_schemas.checks.rules import (
     all_rule_parts,
     check_rule,
@@ -34,9 +35,16 @@ def check_states(joint: Joint, muscles: Muscles, scope: Scope) -> None:
         _check_coverage(state, joint, muscles, scope)
         for activation in state.activations:
             _check_activation(activation, state, scope)
-        if state.dwell_time is not None:
-            _check_dwell(state.dwell_time, state, scope)
-        _check_rule(state, scope)
+        check_switching(state, scope)
+
+
+def check_switching(state: State, scope: Scope) -> None:
+    """Report everything wrong with when a state, of a joint or not, is entered and left."""
+    if state.dwell_time is not None:
+        _check_dwell(state.dwell_time, state, scope)
+    _check_rule(state, scope)
+    check_central(state, scope)
+    check_blends(state, scope)
 
 
 def _check_coverage(state: State, joint: Joint, muscles: Muscles, scope: Scope) -> None:
@@ -91,6 +99,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
     if len(known) == len(entries) and count != need_numbers:
         what = f"the {label} has {counted(count, 'parameter')}"
         scope.error(place, what, f"{need_numbers}, counting the elements of its HDSOs in activation_parameters")
+    check_influences(activation, label, scope)
     _check_agreement(activation, label, scope)
     _check_span(activation, scope.table.elements(parameters) if count == need_numbers else None, label, scope)
 
@@ -189,7 +198,7 @@ def _check_initialisers(text: str, state: State, scope: Scope) -> None:
 def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
     """Report rules that share an HDSO, that reach too far, or that depend on themselves, directly or through others."""
     holders: dict[int, tuple[HdsoEntry, State]] = {}
-    for state in (state for joint in jointlist.joints for state in joint.states if state.rule.mods):
+    for state in (state for state in all_states(jointlist) if state.rule.mods):
         entry = scope.table.get(state.rule.mods[0].ref)
         if entry is None:
             continue

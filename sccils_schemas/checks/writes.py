@@ -90,7 +90,7 @@ def _refused_by_ranges(value: int | float, entry: HdsoEntry) -> str:
 
 
 def _refused_by_engine(value: int | float, entry: HdsoEntry) -> str:
-    low, high = ENGINE_BOUNDS.get(entry.hdso.name, (None, None))
+    low, high = ENGINE_BOUNDS.get(entry.hdso.name, (entry.least, None))
     useless = (low is not None and value < low) or (high is not None and value > high)
     return _span(low, high) if useless else ""
 

@@ -138,7 +138,8 @@ hdsolists = st.builds(
 
 colours = st.none() | st.tuples(*[st.floats(0, 1)] * 3)
 plotstyles = st.none() | st.builds(doc.PlotStyle, labels, colours)
-refs = some(ids | names)
+one_ref = ids | names
+refs = some(one_ref)
 function_types = st.sampled_from(get_args(doc.FunctionType))
 functions = st.builds(doc.FunctionSpec, function_types, st.sampled_from(USES), some(mods()))
 muscles = st.builds(
@@ -150,6 +151,7 @@ muscles = st.builds(
     doubles,
     doubles,
     functions=some(functions),
+    dynamics=st.none() | st.builds(doc.ActivationDynamics, st.none() | one_ref, st.none() | one_ref),
     fullname=labels,
     description=texts,
 )
@@ -160,6 +162,16 @@ activations = st.builds(
     sensors=refs,
     parameters=refs,
     mods=some(mods()),
+    influences=some(
+        st.builds(
+            doc.Influence,
+            one_ref,
+            one_ref,
+            function=st.none() | st.sampled_from(get_args(doc.InfluenceFunction)),
+            parameters=refs,
+        )
+    ),
+    bounds=refs,
     name=labels,
     description=texts,
 )
@@ -177,6 +189,9 @@ states = st.builds(
     activations=some(activations),
     rule=rules,
     dwell_time=st.none() | mods(),
+    action=st.none() | st.builds(doc.Action, st.lists(mods(), min_size=1, max_size=2).map(tuple), texts),
+    central=st.none() | st.builds(doc.Central, one_ref, st.none() | one_ref, texts),
+    blends=some(st.builds(doc.Blend, one_ref, one_ref)),
     fullname=labels,
     description=texts,
     plotstyle=plotstyles,
@@ -232,7 +247,24 @@ joints = st.builds(
     fullname=labels,
     description=texts,
 )
-jointlists = st.builds(doc.JointList, joints=some(joints), name=labels, fullname=labels, description=texts)
+modules = st.builds(
+    doc.Module,
+    ids,
+    names,
+    st.integers(-999, 2**31 - 1),
+    states=some(states),
+    fullname=labels,
+    description=texts,
+)
+jointlists = st.builds(
+    doc.JointList,
+    joints=some(joints),
+    modules=some(modules),
+    name=labels,
+    fullname=labels,
+    description=texts,
+    version=st.just("0.2"),
+)
 
 commands = st.builds(
     doc.Command,

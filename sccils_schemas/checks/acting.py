@@ -1,0 +1,176 @@
+"""Checking what SCCILS 0.2 adds to acting: activation dynamics, influences, central entries, blends, modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoKind
+from sccils_schemas.checks.scope import VALUE_KINDS, Scope
+from sccils_schemas.documents import ActivationDynamics as Dynamics
+from sccils_schemas.documents import Influence, JointList, Module, MuscleActivation, Ref, State
+from sccils_schemas.lines import attribute_line
+from sccils_schemas.names import counted
+from sccils_schemas.numbers import write_number
+
+INFLUENCE_PARAMETERS: Mapping[str, int] = {
+    "constant": 1,
+    "linear": 2,
+    "rectified": 1,
+    "parabolic": 3,
+    "hyperbolic": 3,
+}
+"""Numbers the function of an influence takes: those of a muscle's function, and rectified: max(0, x - p0)."""
+READ_KINDS: tuple[HdsoKind, ...] = ("sensor", "parameter", "constant")
+_FLOATS = ("float", "double")
+
+
+def _number(ref: Ref | None, line: int, attribute: str, use: str, scope: Scope, kinds: tuple[HdsoKind, ...]) -> None:
+    """Report an HDSO that cannot serve as one number of this use."""
+    if ref is None:
+        return
+    place = scope.place(line, attribute)
+    entry = scope.table.find(ref, place, scope.problems)
+    if entry is None or not scope.want_kind(entry, kinds, place, use):
+        return
+    scope.want_single(entry, place, use)
+    scope.want_value(entry, place, use)
+    if scope.table.is_unfed(entry):
+        scope.warning(place, f"{entry}, {use}, is fed by no motor", hint="it counts as 0 all the time")
+
+
+def check_dynamics(dynamics: Dynamics | None, label: str, scope: Scope) -> None:
+    """Report time constants of a muscle that cannot be."""
+    if dynamics is None:
+        return
+    for attribute, ref in (("rise", dynamics.rise), ("fall", dynamics.fall)):
+        use = f"the time constant of {attribute} of {label}"
+        _number(ref, dynamics.line, attribute, use, scope, VALUE_KINDS)
+        if ref is None:
+            continue
+        entry = scope.table.get(ref)
+        if entry is not None and entry.kind in VALUE_KINDS and entry.hdso.datatype not in _FLOATS:
+            what = f"{entry}, {use}, is of type {entry.hdso.datatype}"
+            scope.error_at(dynamics.line, attribute, what, "a float or double: seconds")
+        _not_negative(entry, dynamics.line, attribute, use, scope)
+
+
+def _not_negative(entry: HdsoEntry | None, line: int, attribute: str, use: str, scope: Scope) -> None:
+    values = None if entry is None else scope.table.values.get(entry.hdso.id_num)
+    if values and not isinstance(values, str) and values[0] < 0:
+        what = f"{use} is {write_number(values[0])}"
+        scope.error_at(line, attribute, what, "0 or more", f"{entry} holds it; 0 is none")
+
+
+def check_influences(activation: MuscleActivation, label: str, scope: Scope) -> None:
+    """Report influences on an activation that cannot be, and bounds that are none."""
+    for influence in activation.influences:
+        _check_influence(influence, label, scope)
+    if not activation.bounds:
+        return
+    place = scope.place(activation.line, "bounds")
+    entries = [scope.table.find(ref, place, scope.problems) for ref in activation.bounds]
+    known = [entry for entry in entries if entry is not None]
+    if not all(scope.want_kind(entry, VALUE_KINDS, place, f"a bound of the {label}") for entry in known):
+        return
+    count = sum(entry.count for entry in known)
+    if len(known) == len(entries) and count != 2:
+        scope.error(place, f"the {label} has {counted(count, 'bound')}", "2: the lowest and the highest activation")
+    elif (values := scope.table.elements(activation.bounds)) and values[0] > values[1]:
+        what = f"the lowest activation of the {label} is {values[0]:g} and the highest {values[1]:g}"
+        scope.error(place, what, "the lowest first")
+    if not activation.influences:
+        scope.warning(place, f"the {label} has bounds and no influence", hint="they limit what influences add")
+
+
+def _check_influence(influence: Influence, label: str, scope: Scope) -> None:
+    use = f"the signal of an influence on the {label}"
+    _number(influence.signal, influence.line, "signal", use, scope, ("sensor",))
+    _number(influence.gain, influence.line, "gain", f"the gain of an influence on the {label}", scope, READ_KINDS)
+    place = scope.place(influence.line, "parameters" if influence.parameters else "signal")
+    entries = [scope.table.find(ref, place, scope.problems) for ref in influence.parameters]
+    known = [entry for entry in entries if entry is not None]
+    for entry in known:
+        if scope.want_kind(entry, VALUE_KINDS, place, f"a parameter of an influence on the {label}"):
+            scope.want_value(entry, place, f"a parameter of an influence on the {label}")
+    count, needed = sum(entry.count for entry in known), INFLUENCE_PARAMETERS.get(influence.function or "", 0)
+    if len(known) == len(entries) and count != needed:
+        named = f"function {influence.function}" if influence.function else "no function"
+        what = f"an influence on the {label} has {named} and {counted(count, 'parameter')}"
+        scope.error(place, what, f"{needed}, counting the elements of its HDSOs")
+
+
+def check_central(state: State, scope: Scope) -> None:
+    """Report a central entry whose rule or hold cannot be."""
+    central = state.central
+    if central is None:
+        return
+    place = scope.place(central.line, "rule")
+    entry = scope.table.find(central.rule, place, scope.problems)
+    use = f"the rule of the central entry of {state.name}"
+    if entry is not None and scope.want_kind(entry, ("boolstring",), place, use):
+        if entry.hdso.id_num not in scope.table.values:
+            scope.error(place, f"{entry}, {use}, has no text", "initial_data, its text")
+        own = scope.table.get(state.rule.mods[0].ref) if state.rule.mods else None
+        if own is entry:
+            scope.error(place, f"{entry} is both entry rule and central rule of {state.name}", "a rule of its own")
+    if central.hold is None:
+        return
+    use = f"the hold of the central entry of {state.name}"
+    _number(central.hold, central.line, "hold", use, scope, VALUE_KINDS)
+    hold = scope.table.get(central.hold)
+    if hold is not None and hold.kind in VALUE_KINDS and hold.hdso.datatype != "llint":
+        what = f"{hold}, {use}, is of type {hold.hdso.datatype}"
+        scope.error_at(central.line, "hold", what, "an llint: nanoseconds")
+    _not_negative(hold, central.line, "hold", use, scope)
+
+
+def check_blends(state: State, scope: Scope) -> None:
+    """Report blends whose signal or width cannot be, and signals with two widths."""
+    seen: set[int] = set()
+    for blend in state.blends:
+        _number(blend.signal, blend.line, "signal", f"a blended signal of {state.name}", scope, ("sensor",))
+        use = f"the width of a blend of {state.name}"
+        _number(blend.width, blend.line, "width", use, scope, VALUE_KINDS)
+        _not_negative(scope.table.get(blend.width), blend.line, "width", use, scope)
+        entry = scope.table.get(blend.signal)
+        if entry is not None and entry.hdso.id_num in seen:
+            scope.error_at(blend.line, "signal", f"{entry} has two widths in {state.name}", "one")
+        elif entry is not None:
+            seen.add(entry.hdso.id_num)
+
+
+def check_modules(jointlist: JointList, scope: Scope, check_state: Callable[[State], None]) -> None:
+    """Report everything wrong with modules without a motor, and actions that stand elsewhere.
+
+    `check_state` looks at what their states have in common with those of joints.
+    """
+    for state in (state for joint in jointlist.joints for state in joint.states):
+        if state.action is not None:
+            hint = "activations of a joint's state drive its muscles"
+            what = f"state {state.name} of a joint has an <action>"
+            scope.error(state.action.line, what, "one in a state of a <module>", hint)
+    for module in jointlist.modules:
+        _check_module(module, scope, check_state)
+
+
+def _check_module(module: Module, scope: Scope, check_state: Callable[[State], None]) -> None:
+    label = f"module {module.id_num} ({module.name})"
+    own = {state.id_num for state in module.states}
+    if not own:
+        scope.error(module.line, f"{label} has no state", "at least one")
+    elif module.start_state not in own and module.start_state > 0:
+        line = attribute_line(module.line, "start_state_idNum")
+        scope.error(line, f"start_state_idNum='{module.start_state}' of {label} is no state of it", "one of its states")
+    for state in module.states:
+        if state.activations:
+            what = f"state {state.name} of {label} activates a muscle"
+            scope.error(state.activations[0].line, what, "an <action>: a module has no muscles")
+        if state.blends:
+            scope.error(state.blends[0].line, f"state {state.name} of {label} blends", "no blend: it has no muscles")
+        check_state(state)
+        for mod in () if state.action is None else state.action.mods:
+            entry = scope.find(mod)
+            if entry is not None and not mod.data:
+                scope.error(mod.line, f"the action of {state.name} names {entry} and writes nothing", "data to write")
+            elif entry is not None and scope.want_kind(entry, ("parameter", "boolstring"), mod.line, "what is written"):
+                scope.check_initialiser(mod, entry)
