@@ -20,6 +20,7 @@
     reader        what every reader of a tree needs
     rules         Boolean expressions over HDSOs, as text, as a tree, as codes
     servos        motor elements, `aimotor` and `motor`
+    signals       blocks of signal processing: what each takes, and the order in which they are computed
     values        kinds of attribute values: numbers, words, references
     versions      versions of SCCILS: what came after the first
     writer        from typed documents to bytes

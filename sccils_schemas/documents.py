@@ -23,6 +23,26 @@ FunctionType = Literal["constant", "linear", "parabolic", "hyperbolic", "other"]
 InfluenceFunction = Literal["constant", "linear", "rectified", "parabolic", "hyperbolic"]
 FunctionUse = Literal["passive_stiffness", "force-length", "force-velocity"]
 CurrentSign = Literal["reading", "drive"]
+SignalType = Literal[
+    "sum",
+    "product",
+    "gain",
+    "threshold",
+    "abs",
+    "min",
+    "max",
+    "derivative",
+    "integral",
+    "lowpass",
+    "highpass",
+    "iir",
+    "ratelimit",
+    "noise",
+    "delay",
+    "table",
+    "rawload",
+    "other",
+]
 RangeType = Literal["suggested", "valid", "normal", "invalid"]
 Representation = Literal["text", "HDSO"]
 Direction = Literal[1, -1]
@@ -140,6 +160,23 @@ class Hdso:
     ranges: tuple[Range, ...] = ()
     initial_data: tuple[int | float, ...] | str | None = None
     line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Signal(Hdso):
+    """`signal`: a sensor HDSO that the engine computes, from `inputs` by a block of this type (section 9.2.2.8).
+
+    `inputs` are sensors, other signals, parameters or constants; `parameters` are read whenever it is computed, so that
+    they can change in flight. `per_sample`: the block counts samples instead of the time between them.
+    """
+
+    dims: tuple[int, ...] = (1,)
+    abstract_type: str | None = "sensor"
+    datatype: DataType = "double"
+    type: SignalType = field(kw_only=True)
+    inputs: tuple[Ref, ...] = field(default=(), kw_only=True)
+    parameters: tuple[Ref, ...] = field(default=(), kw_only=True)
+    per_sample: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -339,6 +339,20 @@ _Hdso(
     Children("ranges", ("range",)),
     WrittenBy(_write_initial_data),
 )
+Element(
+    "signal",
+    doc.Signal,
+    ID,
+    NAME,
+    FULLNAME,
+    Attribute("type", "type", words(doc.SignalType)),
+    *attributes(REFS, inputs="inputs", parameters="parameters"),
+    Attribute("per_sample", "per_sample", FLAG),
+    Attribute("units", "units", TEXT),
+    Attribute("datatype", "datatype", DATATYPE),
+    DESCRIPTION,
+    since="0.2",
+)
 Element("range", doc.Range, Attribute("type", "type", words(doc.RangeType)), _Bounds())
 Element(
     "hdsolist",
@@ -348,7 +362,7 @@ Element(
     VERSION,
     Attribute("DataSetType", "data_set_type", TEXT),
     DESCRIPTION,
-    Children("hdsos", ("hdso",)),
+    Children("hdsos", ("hdso", "signal")),
 )
 
 Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints(), Children("modules", ("module",)))

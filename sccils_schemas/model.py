@@ -17,6 +17,7 @@ from sccils_schemas.checks.joints import check_jointlist, check_sensor_mapping
 from sccils_schemas.checks.rules import check_start
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.checks.scripts import check_budget, check_commands, check_entries
+from sccils_schemas.checks.signals import check_signals
 from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoMod, HdsoScript, JointList, Ref
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
@@ -129,6 +130,8 @@ def _check(
         check_together(lists, table, problems)
     if table.complete:
         check_engine_hdsos(table, lists[0][1], problems)
+        if sensors is not None:
+            check_signals(sensors, lists[-1][1], table, problems)
     if jointlist is None:
         return
     scope = Scope(jointlist.source or f"{name}/{JOINTS_FILE}", table, problems)

@@ -1,8 +1,10 @@
 """One tick: sensors, rules, muscles, guard, in a fixed order; the executive that calls them; the fault table.
 
+blocks        blocks of signal processing: what each computes at its samples
 bus_tap       the border between motor action and its bus
 clock         time as a parameter
 controls      what a motor is commanded by
+delay_line    what a value was some time ago
 dispatcher    what every executive has
 executive     the executive on the virtual clock
 faults        faults of a running engine, as data

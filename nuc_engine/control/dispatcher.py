@@ -28,6 +28,7 @@ from nuc_engine.control.tasks.motor_conversion import MotorConversion
 from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
 from nuc_engine.control.tasks.script import Script
 from nuc_engine.control.tasks.server import HdsoServer
+from nuc_engine.control.tasks.signals import SignalConversion
 from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
@@ -100,7 +101,7 @@ class Dispatcher:
     Built from the plan alone; `recorder` sees everything that happens, `costs` maps task names to nanoseconds of
     execution, `limits` holds the guard's per-motor limit in ticks, `approach_deg_s` how fast commanded positions are
     approached (None: at once). With `keep_store` the values in `store` are the ones to start with, instead of the
-    plan's. Engine time 0 is when it is built.
+    plan's. `seed` is that of the noise that signals have. Engine time 0 is when it is built.
     """
 
     process = Process.BOUT
@@ -118,6 +119,7 @@ class Dispatcher:
         limits: Sequence[int | None] | None = None,
         approach_deg_s: float | None = None,
         keep_store: bool = False,
+        seed: int = 0,
     ) -> None:
         self.plan, self.store = plan, store if store is not None else Store(plan)
         self._clock = clock
@@ -132,7 +134,11 @@ class Dispatcher:
         self._bus, self._recorder = bus, recorder
         self._tap = BusTap(bus, recorder.started)
         self._motor_action = MotorAction(plan, self.store, self.board, self._tap, self.guard)
-        self._conversion = MotorConversion(plan, self.store, self.board)
+        self._conversion = (
+            SignalConversion(plan, self.store, self.board, seed)
+            if plan.signals
+            else MotorConversion(plan, self.store, self.board)
+        )
         self.transition = transition_of(plan)(plan, self.store, self.board, self.rulebook)
         self.muscles = MuscleConversion(plan, self.store, self.board)
         self.script = Script(

@@ -246,6 +246,25 @@ class ModulePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class SignalPlan:
+    """A sensor that is computed (section 9.2.2.8), of the plan's signals, which stand in the order of computing.
+
+    `parameters` are the elements of each parameter. `sources` are where its samples come from: a motor by its index,
+    a signal by its place after the motors; without any it has one with every exchange. `added` names the block that
+    was added to the engine, of type `other`.
+    """
+
+    name: str
+    type: str
+    output: Slot
+    inputs: tuple[Slot, ...]
+    parameters: tuple[tuple[Slot, ...], ...]
+    sources: tuple[int, ...]
+    per_sample: bool = False
+    added: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LinkPlan:
     """What turns with one joint, as far as the next one, for the torque that carries its weight.
 
@@ -275,8 +294,9 @@ class GravityPlan:
 class Plan:
     """A whole model. `store_size` is the data area's bytes; `sensor_columns` what SensData.txt logs (reading E2).
 
-    With `gravity` the weight of the links is made up for. `tasks` are those that were added, in the order in which they
-    run; `extensions` is all that was added, as `functions.NAME` (`nuc_engine.model.extensions`).
+    `signals` are what is computed after each exchange. With `gravity` the weight of the links is made up for. `tasks`
+    are those that were added, in the order in which they run; `extensions` is all that was added, as `functions.NAME`
+    (`nuc_engine.model.extensions`).
     """
 
     name: str
@@ -293,6 +313,7 @@ class Plan:
     engine_start_time: int
     engine_stop_time: int
     sensor_columns: tuple[int, ...]
+    signals: tuple[SignalPlan, ...] = ()
     gravity: GravityPlan | None = None
     tasks: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()

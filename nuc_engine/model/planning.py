@@ -26,6 +26,7 @@ from nuc_engine.model.plan import (
     MusclePlan,
     Plan,
     PlanError,
+    SignalPlan,
     Slot,
     StatePlan,
 )
@@ -45,7 +46,8 @@ from sccils_schemas.checks.writes import ENGINE_BOUNDS
 from sccils_schemas.documents import Hdso, HdsoMod, Influence, Joint, Module, Muscle, MuscleActivation, Ref, State
 from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
-from sccils_schemas.ranges import both_ways
+from sccils_schemas.ranges import Bounds, both_ways, narrowed
+from sccils_schemas.signals import in_order, parameter_bounds, signals_of
 
 __all__ = ["PlanError", "build_plan", "companion_files", "stored_values"]
 
@@ -67,7 +69,9 @@ def build_plan(
     """
     plan = _Planner(model, families, tables).plan()
     added = _added(model, tables)
-    return plan if added is None else extensions.extended(plan, added)
+    plan = plan if added is None else extensions.extended(plan, added)
+    extensions.check_signals(plan)
+    return plan
 
 
 def companion_files(model: Model) -> tuple[str, ...]:
@@ -141,6 +145,7 @@ class _Planner:
             engine_start_time=self.index.get("engine_start_time", -1),
             engine_stop_time=self.index.get("engine_stop_time", -1),
             modules=tuple(self._module(k, module) for k, module in enumerate(self.model.jointlist.modules)),
+            signals=self._signals(motors),
             sensor_columns=tuple(h.index for h in self.hdsos if h.kind == "sensor" and h.datatype in _MEASURED),
         )
 
@@ -182,6 +187,30 @@ class _Planner:
             self._check_position_command(motors[-1])
         check_wiring(motors)
         return tuple(motors)
+
+    def _signals(self, motors: Sequence[MotorPlan]) -> tuple[SignalPlan, ...]:
+        every = tuple(range(len(motors)))
+        sources = {index: (motor.index,) for motor in motors for index in (motor.angle, motor.current)}
+        plans: list[SignalPlan] = []
+        for signal in in_order(signals_of(self.model.sensors))[0]:
+            inputs = [self.index[ref] for ref in signal.inputs]
+            sensors = [index for index in inputs if self.hdsos[index].kind == "sensor"]
+            # What neither a motor nor a block gives its value may change with every exchange.
+            found = dict.fromkeys(source for index in sensors for source in sources.get(index, every))
+            output = self.index[signal.id_num]
+            sources[output] = (len(motors) + len(plans),)
+            plans.append(
+                SignalPlan(
+                    name=signal.name,
+                    type=signal.type,
+                    output=Slot(output),
+                    inputs=tuple(map(Slot, inputs)),
+                    parameters=tuple(self._slots([ref]) for ref in signal.parameters),
+                    sources=tuple(found),
+                    per_sample=signal.per_sample,
+                )
+            )
+        return tuple(plans)
 
     def _check_position_command(self, motor: MotorPlan) -> None:
         if motor.position_command < 0:
@@ -258,7 +287,7 @@ class _Planner:
             activations=tuple(self._activation(activation) for activation in state.activations),
             central=None if central is None else CentralPlan(self.index[central.rule], self._slot(central.hold)),
             blends=tuple(BlendPlan(self.index[blend.signal], Slot(self.index[blend.width])) for blend in state.blends),
-            writes=tuple(self._write(mod.ref, mod.data) for mod in ([] if state.action is None else state.action.mods)),
+            writes=() if state.action is None else tuple(self._write(mod.ref, mod.data) for mod in state.action.mods),
         )
 
     def _module(self, k: int, module: Module) -> ModulePlan:
@@ -339,20 +368,24 @@ def _places(owners: Iterable[int]) -> dict[int, tuple[int, ...]]:
 def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
     plans: list[HdsoPlan] = []
     offset = 0
-    timing = {model.hdso(ref).id_num for ref in never_negative(model.jointlist)}
+    limits: dict[int, Bounds] = {}
+    timing: list[tuple[Ref, Bounds]] = [(ref, (0.0, None)) for ref in never_negative(model.jointlist)]
+    for ref, bounds in (*parameter_bounds(signals_of(model.sensors)), *timing):
+        number = model.hdso(ref).id_num
+        limits[number] = narrowed(limits.get(number, (None, None)), bounds)
     pushing = {model.hdso(ref).id_num for ref in force_commands(model.jointlist)}
     for hdso in model.hdsos:
         count = math.prod(hdso.dims)
         width = TYPES[hdso.datatype][1]
         offset = (offset + width - 1) // width * width
         ranges = tuple(map(both_ways, hdso.ranges)) if hdso.id_num in pushing else hdso.ranges
-        plan = _hdso(len(plans), replace(hdso, ranges=ranges), model.kind(hdso), offset, count)
-        plans.append(replace(plan, valid=_narrowed(plan.valid, (0.0, None))) if hdso.id_num in timing else plan)
+        usable = narrowed(ENGINE_BOUNDS.get(hdso.name, (None, None)), limits.get(hdso.id_num, (None, None)))
+        plans.append(_hdso(len(plans), replace(hdso, ranges=ranges), model.kind(hdso), offset, count, usable))
         offset += width * count
     return tuple(plans)
 
 
-def _hdso(index: int, hdso: Hdso, kind: HdsoKind, offset: int, count: int) -> HdsoPlan:
+def _hdso(index: int, hdso: Hdso, kind: HdsoKind, offset: int, count: int, usable: Bounds) -> HdsoPlan:
     # The integers of a rule's code are no quantity that a range could limit.
     spans = () if kind == "boolstring" else hdso.ranges
     bounds = {span.type: (span.lower, span.upper) for span in spans}
@@ -366,7 +399,7 @@ def _hdso(index: int, hdso: Hdso, kind: HdsoKind, offset: int, count: int) -> Hd
         offset=offset,
         count=count,
         units=hdso.units or "",
-        valid=_narrowed(bounds.get("valid", (None, None)), ENGINE_BOUNDS.get(hdso.name, (None, None))),
+        valid=narrowed(bounds.get("valid", (None, None)), usable),
         invalid=tuple((span.lower, span.upper) for span in spans if span.type == "invalid" and span.bounded),
         normal=bounds.get("normal", (None, None)),
     )
@@ -385,11 +418,3 @@ def _tables(model: Model, given: Mapping[str, bytes] | None) -> dict[str, Torque
         except OSError as error:
             raise PlanError(f"{model.folder}/{name}: cannot be read ({error.strerror})") from error
     return tables
-
-
-def _narrowed(
-    declared: tuple[float | None, float | None], engine: tuple[float | None, float | None]
-) -> tuple[float | None, float | None]:
-    lowers = [bound for bound in (declared[0], engine[0]) if bound is not None]
-    uppers = [bound for bound in (declared[1], engine[1]) if bound is not None]
-    return max(lowers, default=None), min(uppers, default=None)

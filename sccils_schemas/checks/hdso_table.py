@@ -19,14 +19,16 @@ from sccils_schemas.documents import (
     Range,
     Ref,
     Servo,
+    Signal,
     State,
 )
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.lookalikes import odd_letters, skeleton
 from sccils_schemas.names import did_you_mean, id_ranges, shorten
 from sccils_schemas.problems import Problems
-from sccils_schemas.ranges import both_ways
+from sccils_schemas.ranges import Bounds, both_ways, narrowed
 from sccils_schemas.reader import STAND_IN
+from sccils_schemas.signals import parameter_bounds, signals_of
 
 HdsoKind = Literal["parameter", "sensor", "constant", "boolstring"]
 KINDS: tuple[HdsoKind, ...] = ("parameter", "sensor", "constant", "boolstring")
@@ -77,16 +79,16 @@ class SourcePlace:
 
 @dataclass(frozen=True, slots=True)
 class HdsoEntry:
-    """One HDSO with its kind and the place of its declaration.
+    """One HDSO with its kind and the place of its declaration. `pushes`: it is the force command of a motor.
 
-    `pushes`: it is the force command of a motor. `least`: what the engine takes at least, whatever its ranges say.
+    `bounds` are what the engine can use of it, whatever its ranges say.
     """
 
     hdso: Hdso
     kind: HdsoKind
     place: SourcePlace
     pushes: bool = False
-    least: float | None = None
+    bounds: Bounds = (None, None)
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -116,7 +118,8 @@ class HdsoTable:
     """HDSOs by id and by name. `complete` is false when a list is missing: then nothing is called undeclared.
 
     `values` holds what HDSOs hold at the start, as far as it is known: numbers, or the text of rules and characters.
-    `fed` are the sensors that get values while the engine runs, or None where that is not known.
+    `fed` are the sensors that get values while the engine runs, or None where that is not known; `loads`
+    those of them that are loads of motors.
     """
 
     entries: dict[int, HdsoEntry] = field(default_factory=dict[int, HdsoEntry])
@@ -124,6 +127,7 @@ class HdsoTable:
     values: dict[int, Data] = field(default_factory=dict[int, Data])
     complete: bool = True
     fed: frozenset[int] | None = None
+    loads: frozenset[int] | None = None
 
     def add(self, hdsos: HdsoList, file: str, otherwise: HdsoKind) -> None:
         """Take in a list. Of HDSOs with the same id or name the first counts."""
@@ -134,6 +138,9 @@ class HdsoTable:
                 self.ids.setdefault(hdso.name, hdso.id_num)
             if hdso.initial_data is not None:
                 self.values.setdefault(hdso.id_num, hdso.initial_data)
+        for ref, bounds in parameter_bounds(signals_of(hdsos)):
+            if (entry := self.get(ref)) is not None:
+                self.entries[entry.hdso.id_num] = replace(entry, bounds=narrowed(entry.bounds, bounds))
 
     def get(self, ref: Ref) -> HdsoEntry | None:
         """Return the HDSO with this id or name, or None."""
@@ -195,12 +202,15 @@ class HdsoTable:
     def copy(self) -> HdsoTable:
         """Return a table whose values can change on their own."""
         values = {number: tuple(data) if isinstance(data, list) else data for number, data in self.values.items()}
-        return HdsoTable(self.entries, self.ids, values, self.complete, self.fed)
+        return HdsoTable(self.entries, self.ids, values, self.complete, self.fed, self.loads)
 
     def feed(self, sensors: HdsoList, jointlist: JointList) -> None:
         """Note which sensors get values: those of the motors (reading B12), and the engine's own times."""
-        entries = [self.get(ref) for pair in motor_sensors(jointlist, sensors) for ref in pair]
-        times = [hdso.id_num for hdso in sensors.hdsos if hdso.name in ENGINE_TIMES]
+        pairs = motor_sensors(jointlist, sensors)
+        entries = [self.get(ref) for pair in pairs for ref in pair]
+        loads = [self.get(pair[1]) for pair in pairs if len(pair) > 1]
+        times = [hdso.id_num for hdso in sensors.hdsos if hdso.name in ENGINE_TIMES or isinstance(hdso, Signal)]
+        self.loads = frozenset(entry.hdso.id_num for entry in loads if entry is not None)
         self.fed = frozenset([*times, *(entry.hdso.id_num for entry in entries if entry is not None)])
 
     def is_unfed(self, entry: HdsoEntry) -> bool:
@@ -247,7 +257,7 @@ def joint_mods(joint: Joint, servos: Sequence[Servo] | None = None) -> list[Hdso
 
 def state_mods(state: State) -> list[HdsoMod]:
     """Return every hdsoMod of a state that is written before the start: not what a module does on entering it."""
-    mods = [] if state.dwell_time is None else [state.dwell_time]
+    mods: list[HdsoMod] = [] if state.dwell_time is None else [state.dwell_time]
     mods += [mod for activation in state.activations for mod in activation.mods]
     return [*mods, *state.rule.mods]
 
@@ -265,7 +275,7 @@ def motor_sensors(jointlist: JointList, sensors: HdsoList) -> list[tuple[Ref, ..
     Without them the first 2N sensors are (angle, current) of the N motors, in document order (reading B12).
     """
     servos = [joint.servos[0] for joint in jointlist.joints if joint.servos and not joint.endpoint]
-    ids = [hdso.id_num for hdso in sensors.hdsos]
+    ids = [hdso.id_num for hdso in sensors.hdsos if not isinstance(hdso, Signal)]
     return [sensor_refs(servo) or tuple(ids[2 * k : 2 * k + 2]) for k, servo in enumerate(servos)]
 
 
@@ -292,7 +302,7 @@ def initialise(table: HdsoTable, jointlist: JointList) -> None:
     for entry in filter(None, map(table.get, force_commands(jointlist))):
         table.entries[entry.hdso.id_num] = replace(entry, pushes=True)
     for entry in filter(None, map(table.get, never_negative(jointlist))):
-        table.entries[entry.hdso.id_num] = replace(entry, least=0.0)
+        table.entries[entry.hdso.id_num] = replace(entry, bounds=narrowed(entry.bounds, (0.0, None)))
     for state in all_states(jointlist):
         if state.rule.boolstring is not None and state.rule.mods:
             entry = table.get(state.rule.mods[0].ref)

@@ -132,14 +132,40 @@ def hdsos(draw: st.DrawFn) -> doc.Hdso:
     )
 
 
+one_ref = ids | names
+refs = some(one_ref)
+signals = st.builds(
+    doc.Signal,
+    id_num=ids,
+    name=names,
+    fullname=labels,
+    description=texts,
+    units=labels,
+    datatype=st.sampled_from(["float", "double"]),
+    type=st.sampled_from(get_args(doc.SignalType)),
+    inputs=refs,
+    parameters=refs,
+    per_sample=st.booleans(),
+    dims=st.just((1,)),
+    abstract_type=st.just("sensor"),
+    xmltype=st.just("float"),
+    overflow_correction=st.just(0),
+    ranges=st.just(()),
+    initial_data=st.none(),
+)
+newer = {"version": st.just("0.2")}
 hdsolists = st.builds(
-    doc.HdsoList, hdsos=some(hdsos(), 3), name=labels, fullname=labels, description=texts, data_set_type=labels
+    doc.HdsoList,
+    hdsos=some(hdsos() | signals, 3),
+    name=labels,
+    fullname=labels,
+    description=texts,
+    data_set_type=labels,
+    **newer,
 )
 
 colours = st.none() | st.tuples(*[st.floats(0, 1)] * 3)
 plotstyles = st.none() | st.builds(doc.PlotStyle, labels, colours)
-one_ref = ids | names
-refs = some(one_ref)
 function_types = st.sampled_from(get_args(doc.FunctionType))
 functions = st.builds(doc.FunctionSpec, function_types, st.sampled_from(USES), some(mods()))
 muscles = st.builds(

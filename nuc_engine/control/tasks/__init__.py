@@ -10,6 +10,7 @@
     muscle_conversion    lengths, forces and servo deltas
     script               applies changesets at their time, before any task of that instant
     server               answers requests for HDSO data at the lowest priority
+    signals              blocks of signal processing, after each exchange
     state_transition     entry rules, states and activations
     weight               gravity compensation as part of muscle conversion
 
