@@ -14,6 +14,7 @@
     names         names: what may be one, what was probably meant, how ids are listed
     nesting       how far rules reach into one another, and how far they may
     numbers       numbers: read exactly, by the seven data types
+    owners        values that follow a control, or that a module writes
     parser        from bytes or files to typed documents, with everything that is wrong reported in one go
     problems      what is wrong with a document, collected so that everything is reported in one go
     ranges        ranges: what their bounds leave, and how forces are read

@@ -42,7 +42,14 @@ SignalType = Literal[
     "table",
     "rawload",
     "other",
+    "state",
+    "action",
+    "time_in_action",
+    "decay",
+    "switching",
 ]
+DecayShape = Literal["linear", "exponential", "power"]
+Counted = Literal["all", "sensory"]
 RangeType = Literal["suggested", "valid", "normal", "invalid"]
 Representation = Literal["text", "HDSO"]
 Direction = Literal[1, -1]
@@ -167,7 +174,8 @@ class Signal(Hdso):
     """`signal`: a sensor HDSO that the engine computes, from `inputs` by a block of this type (section 9.2.2.8).
 
     `inputs` are sensors, other signals, parameters or constants; `parameters` are read whenever it is computed, so that
-    they can change in flight. `per_sample`: the block counts samples instead of the time between them.
+    they can change in flight. `per_sample`: the block counts samples instead of the time between them. `of` is the
+    state, joint or module that the last five types are about, `shape` how a decay falls, `counted` what counts.
     """
 
     dims: tuple[int, ...] = (1,)
@@ -177,6 +185,29 @@ class Signal(Hdso):
     inputs: tuple[Ref, ...] = field(default=(), kw_only=True)
     parameters: tuple[Ref, ...] = field(default=(), kw_only=True)
     per_sample: bool = field(default=False, kw_only=True)
+    of: str | None = field(default=None, kw_only=True)
+    shape: DecayShape = field(default="linear", kw_only=True)
+    counted: Counted = field(default="all", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlMap:
+    """`map`: what an element of an HDSO is at points of a control's range, and on straight lines between them."""
+
+    hdso: Ref
+    points: tuple[float, ...]
+    element: int = 0
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Control(Hdso):
+    """`control`: a parameter HDSO that other values follow (section 9.5.2.6); its one range is what is valid."""
+
+    dims: tuple[int, ...] = (1,)
+    abstract_type: str | None = "parameter"
+    datatype: DataType = "double"
+    maps: tuple[ControlMap, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,11 @@ from sccils_schemas.values import (
     FORCE,
     LABEL,
     NUMBER,
+    ONE_NUMBER,
     REF,
     REFS,
     SECONDS,
+    SPAN,
     STRIPPED,
     TEXT,
     ValueKind,
@@ -134,6 +136,15 @@ class _Hdso(Element):
         return {**found, "dims": dims, "initial_data": data, "line": line}
 
 
+class _MapElement(Element):
+    """A map of a control, whose points are its text."""
+
+    def fields(self, reader: Reader, node: Node) -> Fields:
+        """Add the points."""
+        points = reader.numbers(node, "double", "map")
+        return {**super().fields(reader, node), "points": tuple(map(float, points or ()))}
+
+
 class _Bounds(ElementPart):
     """The bounds of a range, and its quantum."""
 
@@ -190,6 +201,10 @@ class _Joints(ElementPart):
         for joint in document.joints:
             written = write_element(joint)
             out.children.append(ElementToWrite("endpoint", children=[written]) if joint.endpoint else written)
+
+
+def _write_points(item: doc.ControlMap, out: ElementToWrite) -> None:
+    out.text = write_data(item.points)
 
 
 def _write_mod_data(mod: doc.HdsoMod, out: ElementToWrite) -> None:
@@ -350,7 +365,31 @@ Element(
     Attribute("per_sample", "per_sample", FLAG),
     Attribute("units", "units", TEXT),
     Attribute("datatype", "datatype", DATATYPE),
+    Attribute("of", "of", LABEL),
+    Attribute("shape", "shape", words(doc.DecayShape)),
+    Attribute("counted", "counted", words(doc.Counted)),
     DESCRIPTION,
+    since="0.2",
+)
+Element(
+    "control",
+    doc.Control,
+    ID,
+    NAME,
+    FULLNAME,
+    Attribute("units", "units", TEXT),
+    required("range", "ranges", SPAN),
+    Attribute("initial", "initial_data", ONE_NUMBER),
+    DESCRIPTION,
+    Children("maps", ("map",)),
+    since="0.2",
+)
+_MapElement(
+    "map",
+    doc.ControlMap,
+    Attribute("hdso", "hdso", REF),
+    Attribute("element", "element", whole(0, least=0)),
+    WrittenBy(_write_points),
     since="0.2",
 )
 Element("range", doc.Range, Attribute("type", "type", words(doc.RangeType)), _Bounds())
@@ -362,7 +401,7 @@ Element(
     VERSION,
     Attribute("DataSetType", "data_set_type", TEXT),
     DESCRIPTION,
-    Children("hdsos", ("hdso", "signal")),
+    Children("hdsos", ("hdso", "signal", "control")),
 )
 
 Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints(), Children("modules", ("module",)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, get_args
 
-from sccils_schemas.documents import Ref
+from sccils_schemas.documents import Range, Ref
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import MAX_NAME_BYTES, NAME, shorten
 from sccils_schemas.numbers import SPACE, read_number, read_whole, split_words, word_starts, write_number
@@ -147,6 +147,15 @@ def _force(given: Given) -> tuple[float, ...]:
     return tuple(given.reader.finite(word, given.name, given.line) for word in split_words(given.text))
 
 
+def _span(given: Given) -> tuple[Range]:
+    lower, upper = _force(given)
+    return (Range("valid", lower, upper, line=given.line()),)
+
+
+def _one_number(given: Given) -> tuple[float, ...]:
+    return (_number(given),)
+
+
 def write_data(data: tuple[int | float, ...] | str) -> str:
     """Return numbers one after another; text as it is."""
     return data if isinstance(data, str) else " ".join(map(write_number, data))
@@ -161,5 +170,7 @@ NUMBER = kind(_number, write_number, 1.0)
 SECONDS = kind(_seconds, str, Decimal(0))
 REFS = kind(_refs, lambda refs: " ".join(map(str, refs)))
 REF = ValueKind(_ref, str, lambda reader, _node: reader.stand_in())
+SPAN = kind(_span, lambda ranges: write_data((ranges[0].lower, ranges[0].upper)), (Range("valid", 0.0, 1.0),))
+ONE_NUMBER = kind(_one_number, write_data)
 COLOUR = kind(_colour, write_data)
 FORCE = kind(_force, write_data)

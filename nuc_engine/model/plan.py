@@ -39,7 +39,7 @@ class HdsoPlan:
 
     `offset` is bytes from the start of the data area, `count` the number of elements (row-major). `valid` bounds are
     inclusive and always enforced; `invalid` intervals are excluded (reading B15). `normal` bounds are raw units and
-    serve overflow correction only.
+    serve overflow correction only. `owner` says which control or module writes it, so that nobody else does.
     """
 
     index: int
@@ -54,6 +54,7 @@ class HdsoPlan:
     valid: tuple[float | None, float | None] = (None, None)
     invalid: tuple[tuple[float | None, float | None], ...] = ()
     normal: tuple[float | None, float | None] = (None, None)
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +266,34 @@ class SignalPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionSignalPlan:
+    """A sensor that is about a state, or about the actions of a joint or module (section 9.4.1).
+
+    `switch` is the joint's index, or that of a module after all joints; `state` the state's index there, or -1. `rate`
+    is what makes a decay's time pass faster or slower, `parameters` a time constant in s and an exponent.
+    """
+
+    name: str
+    type: str
+    output: Slot
+    switch: int
+    state: int = -1
+    shape: str = "linear"
+    sensory: bool = False
+    rate: Slot | None = None
+    parameters: tuple[Slot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlan:
+    """A parameter that other values follow: of each its slot, and places in the control's range and values in turn."""
+
+    name: str
+    value: Slot
+    maps: tuple[tuple[Slot, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LinkPlan:
     """What turns with one joint, as far as the next one, for the torque that carries its weight.
 
@@ -318,12 +347,27 @@ class Plan:
     tasks: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
     modules: tuple[ModulePlan, ...] = ()
+    action_signals: tuple[ActionSignalPlan, ...] = ()
+    controls: tuple[ControlPlan, ...] = ()
     _by_ref: Mapping[int | str, HdsoPlan] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Index the HDSOs by id and by name."""
         by_name = {hdso.name: hdso for hdso in reversed(self.hdsos)}
         object.__setattr__(self, "_by_ref", by_name | {hdso.id_num: hdso for hdso in reversed(self.hdsos)})
+
+    @property
+    def acts_newly(self) -> bool:
+        """Whether anything is in it that SCCILS 0.2 adds to acting, influences apart: activations have these."""
+        states = any(state.central is not None or state.blends for state in self.states)
+        dynamics = any(muscle.dynamics is not None for muscle in self.muscles)
+        return bool(self.modules or self.action_signals or self.controls or states or dynamics)
+
+    @property
+    def entry_rules(self) -> tuple[int, ...]:
+        """The HDSOs of all rules by which states are entered, each once, rising."""
+        rules = {state.rule for state in self.every_state}
+        return tuple(sorted(rules | {s.central.rule for s in self.every_state if s.central is not None}))
 
     @property
     def every_state(self) -> tuple[StatePlan, ...]:

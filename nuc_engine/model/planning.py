@@ -11,9 +11,11 @@ from nuc_engine.model import extensions
 from nuc_engine.model.extensions import EXTENSIONS_FILE
 from nuc_engine.model.motors import check_wiring, motor_units, pick_motor
 from nuc_engine.model.plan import (
+    ActionSignalPlan,
     ActivationPlan,
     BlendPlan,
     CentralPlan,
+    ControlPlan,
     DynamicsPlan,
     FunctionPlan,
     HdsoKind,
@@ -46,8 +48,9 @@ from sccils_schemas.checks.writes import ENGINE_BOUNDS
 from sccils_schemas.documents import Hdso, HdsoMod, Influence, Joint, Module, Muscle, MuscleActivation, Ref, State
 from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
+from sccils_schemas.owners import controls_of, mapped, owned, owner_text
 from sccils_schemas.ranges import Bounds, both_ways, narrowed
-from sccils_schemas.signals import in_order, parameter_bounds, signals_of
+from sccils_schemas.signals import ACTING, in_order, parameter_bounds, signals_of
 
 __all__ = ["PlanError", "build_plan", "companion_files", "stored_values"]
 
@@ -121,6 +124,7 @@ class _Planner:
         self.muscles_of = _places(owner for owner, _ in muscles)
         self.states_of = _places(owner for owner, _ in states)
         self.initial = self._initial()
+        self.initial += tuple(self._followed())
         self.start: dict[int, list[int | float]] = {}
         for write in self.initial:
             self.start.setdefault(write.hdso, [])[: len(write.values)] = write.values
@@ -146,6 +150,8 @@ class _Planner:
             engine_stop_time=self.index.get("engine_stop_time", -1),
             modules=tuple(self._module(k, module) for k, module in enumerate(self.model.jointlist.modules)),
             signals=self._signals(motors),
+            action_signals=self._action_signals(),
+            controls=self._controls(),
             sensor_columns=tuple(h.index for h in self.hdsos if h.kind == "sensor" and h.datatype in _MEASURED),
         )
 
@@ -193,6 +199,8 @@ class _Planner:
         sources = {index: (motor.index,) for motor in motors for index in (motor.angle, motor.current)}
         plans: list[SignalPlan] = []
         for signal in in_order(signals_of(self.model.sensors))[0]:
+            if signal.type in ACTING:
+                continue
             inputs = [self.index[ref] for ref in signal.inputs]
             sensors = [index for index in inputs if self.hdsos[index].kind == "sensor"]
             # What neither a motor nor a block gives its value may change with every exchange.
@@ -211,6 +219,41 @@ class _Planner:
                 )
             )
         return tuple(plans)
+
+    def _action_signals(self) -> tuple[ActionSignalPlan, ...]:
+        modules = self.model.jointlist.modules
+        owners = [*self.joints, *modules]
+        places = {
+            state.name: (k, self.state_index[state.id_num] if k < len(self.joints) else at)
+            for k, owner in enumerate(owners)
+            for at, state in enumerate(owner.states)
+        }
+        places |= {owner.name: (k, -1) for k, owner in enumerate(owners)}
+        return tuple(
+            ActionSignalPlan(
+                name=signal.name,
+                type=signal.type,
+                output=Slot(self.index[signal.id_num]),
+                switch=places[signal.of or ""][0],
+                state=places[signal.of or ""][1],
+                shape=signal.shape,
+                sensory=signal.counted == "sensory",
+                rate=self._slot(signal.inputs[0]) if signal.inputs else None,
+                parameters=self._slots(signal.parameters),
+            )
+            for signal in in_order(signals_of(self.model.sensors))[0]
+            if signal.type in ACTING
+        )
+
+    def _controls(self) -> tuple[ControlPlan, ...]:
+        return tuple(
+            ControlPlan(
+                control.name,
+                Slot(self.index[control.id_num]),
+                tuple((Slot(self.index[item.hdso], item.element), item.points) for item in control.maps),
+            )
+            for control in controls_of(self.model.parameters)
+        )
 
     def _check_position_command(self, motor: MotorPlan) -> None:
         if motor.position_command < 0:
@@ -332,12 +375,38 @@ class _Planner:
         # What the joint's other motors would be sent to at the start is in their units, not in those of this one.
         return joint_mods(joint, [] if picked is None else [picked[0]])
 
+    def _followed(self) -> list[InitialWrite]:
+        """Return what follows the controls that have a value at the start."""
+        held: dict[int, list[int | float]] = {}
+        for write in self.initial:
+            held.setdefault(write.hdso, [])[: len(write.values)] = write.values
+        changed: dict[int, None] = {}
+        for control in controls_of(self.model.parameters):
+            if control.initial_data is None:
+                continue
+            value = float(held[self.index[control.id_num]][0])
+            for item in control.maps:
+                hdso = self.hdsos[self.index[item.hdso]]
+                values = held.setdefault(hdso.index, [])
+                if len(values) <= item.element:
+                    what = f"HDSO {hdso.id_num} ({hdso.name}) has no value at the start and follows {control.name}"
+                    raise PlanError(f"{self.model.name}: {what}; expected initial_data")
+                values[item.element] = follow(hdso, item.points, value)
+                changed[hdso.index] = None
+        return [InitialWrite(index, tuple(held[index])) for index in changed]
+
     def _write(self, ref: Ref, data: Sequence[int | float] | str) -> InitialWrite:
         hdso = self.hdsos[self.index[ref]]
         values = stored_values(hdso, data, self.model.ids)
         if reason := unfit(hdso, values):
             raise PlanError(f"{self.model.name}: HDSO {hdso.id_num} ({hdso.name}): {reason}")
         return InitialWrite(hdso.index, values)
+
+
+def follow(hdso: HdsoPlan, points: Sequence[float], value: float) -> int | float:
+    """Return what follows a control of this value: whole numbers are rounded, halves to the even one."""
+    followed = mapped(points, value)
+    return round(followed) if hdso.datatype in INTEGER_RANGE else followed
 
 
 def stored_values(hdso: HdsoPlan, data: Sequence[int | float] | str, ids: Mapping[str, int]) -> tuple[int | float, ...]:
@@ -373,6 +442,7 @@ def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
     for ref, bounds in (*parameter_bounds(signals_of(model.sensors)), *timing):
         number = model.hdso(ref).id_num
         limits[number] = narrowed(limits.get(number, (None, None)), bounds)
+    owners = {model.hdso(ref).id_num: owner for ref, owner, _ in owned(model.jointlist, controls_of(model.parameters))}
     pushing = {model.hdso(ref).id_num for ref in force_commands(model.jointlist)}
     for hdso in model.hdsos:
         count = math.prod(hdso.dims)
@@ -380,7 +450,8 @@ def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
         offset = (offset + width - 1) // width * width
         ranges = tuple(map(both_ways, hdso.ranges)) if hdso.id_num in pushing else hdso.ranges
         usable = narrowed(ENGINE_BOUNDS.get(hdso.name, (None, None)), limits.get(hdso.id_num, (None, None)))
-        plans.append(_hdso(len(plans), replace(hdso, ranges=ranges), model.kind(hdso), offset, count, usable))
+        plan = _hdso(len(plans), replace(hdso, ranges=ranges), model.kind(hdso), offset, count, usable)
+        plans.append(replace(plan, owner=owner_text(owners[hdso.id_num])) if hdso.id_num in owners else plan)
         offset += width * count
     return tuple(plans)
 

@@ -44,7 +44,7 @@ def find_dead_rules(plan: Plan, changesets: Sequence[Changeset] = ()) -> list[De
     checker = _Checker(plan)
     for write in plan.initial:
         checker.write(write.hdso, write.values)
-    entry_rules = sorted({state.rule for state in plan.states})
+    entry_rules = plan.entry_rules
     dead = {rule for rule in entry_rules if not checker.can_be_true(rule)}
     found = [DeadRule(0, rule, checker.explain(rule)) for rule in sorted(dead)]
     checker.watch(entry_rules)

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 from nuc_engine.model.plan import HdsoPlan, Plan, Slot
 from sccils_schemas.numbers import INTEGER_RANGE, fits_float
+from sccils_schemas.owners import OWNED
 
 TYPES: Mapping[str, tuple[str, int]] = MappingProxyType(
     {
@@ -189,6 +190,8 @@ def refusal(
         return "sensors are written by the engine only"
     if hdso.kind == "constant" and not constants:
         return "constants are not changed while running"
+    if hdso.owner:
+        return f"it is written by {hdso.owner} ({OWNED})"
     if element is not None:
         if reason := no_element(hdso, element):
             return reason

@@ -17,6 +17,7 @@ from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, H
 
 MOST_ELEMENTS = 65_536
 """Elements of one HDSO (docs/readings.md, limits)."""
+_NOT_COMPUTED = frozenset({"signal", "control", "module", "central", "blend"})
 _CUT = "\f"  # no character of XML: stands where a comment cut a text in two
 
 
@@ -189,6 +190,9 @@ class _Reader:
         self.model = Model({hdso.number: hdso for hdso in hdsos}, {hdso.name: hdso.number for hdso in hdsos})
         self.sensors = [int(item.attrib["idNum"]) for item in lists[1][1].iter("hdso")]
         root = read_xml(folder / "joints.xml")
+        roots = (root, *(home for _, home in lists))
+        if newer := sorted({item.tag for home in roots for item in home.iter() if item.tag in _NOT_COMPUTED}):
+            raise Unverifiable(f"<{newer[0]}> of SCCILS 0.2 is not computed here")
         self.all = list(root.iter("joint"))
         self.joints = root.findall("joint")  # an endpoint's joint is a place only (B24)
         self.state_ids = {int(state.attrib["idNum"]): k for k, state in enumerate(self._each("state"))}

@@ -1,6 +1,7 @@
 """What documents must be to work together, beyond their grammar. `sccils_schemas.model` calls these.
 
     acting        what 0.2 adds to states, muscles and activations, and modules without a motor
+    controls      values that follow a control, and values with two writers
     course        following a script through time
     geometry      an A-matrix must be a rigid transform, a DH line four numbers
     hdso_table    the HDSOs of a configuration as the checks see them

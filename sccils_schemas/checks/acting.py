@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoKind
+from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoKind, HdsoTable, all_states
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import ActivationDynamics as Dynamics
-from sccils_schemas.documents import Influence, JointList, Module, MuscleActivation, Ref, State
+from sccils_schemas.documents import HdsoList, Influence, JointList, Module, MuscleActivation, Ref, State
 from sccils_schemas.lines import attribute_line
-from sccils_schemas.names import counted
+from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.numbers import write_number
+from sccils_schemas.problems import Problems
+from sccils_schemas.signals import ACTING, signals_of
 
 INFLUENCE_PARAMETERS: Mapping[str, int] = {
     "constant": 1,
@@ -137,6 +139,34 @@ def check_blends(state: State, scope: Scope) -> None:
             scope.error_at(blend.line, "signal", f"{entry} has two widths in {state.name}", "one")
         elif entry is not None:
             seen.add(entry.hdso.id_num)
+
+
+def check_action_signals(
+    sensors: HdsoList, jointlist: JointList, file: str, table: HdsoTable, problems: Problems
+) -> None:
+    """Report signals about actions that name none, or nobody's; and others that name one."""
+    scope = Scope(file, table, problems)
+    owners = [joint.name for joint in jointlist.joints if joint.states] + [module.name for module in jointlist.modules]
+    states = [state.name for state in all_states(jointlist)]
+    for signal in signals_of(sensors):
+        known, what = (states, "state") if signal.type == "state" else (owners, "joint or module with states")
+        if signal.type not in ACTING:
+            if signal.of is not None:
+                hint = f"it belongs to {', '.join(sorted(ACTING))}"
+                scope.error_at(signal.line, "of", f"{signal.name}, a {signal.type}, has of='{signal.of}'", "none", hint)
+        elif signal.of is None:
+            scope.error(
+                signal.line, f"{signal.name}, a {signal.type}, does not say of what", f"of, the name of a {what}"
+            )
+        elif signal.of not in known:
+            hint = did_you_mean(signal.of, known) if problems.guessing else ""
+            scope.error_at(
+                signal.line, "of", f"of='{shorten(signal.of)}' of {signal.name}", f"the name of a {what}", hint
+            )
+        if signal.type == "decay" and (signal.shape == "power") != (len(signal.parameters) > 1):
+            count = counted(len(signal.parameters), "parameter")
+            expected = "a time constant and an exponent" if signal.shape == "power" else "a time constant alone"
+            scope.error_at(signal.line, "parameters", f"{signal.name}, a {signal.shape} decay, has {count}", expected)
 
 
 def check_modules(jointlist: JointList, scope: Scope, check_state: Callable[[State], None]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sccils_schemas.documents import (
+    Control,
     Hdso,
     HdsoList,
     HdsoMod,
@@ -25,6 +26,7 @@ from sccils_schemas.documents import (
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.lookalikes import odd_letters, skeleton
 from sccils_schemas.names import did_you_mean, id_ranges, shorten
+from sccils_schemas.owners import mapped
 from sccils_schemas.problems import Problems
 from sccils_schemas.ranges import Bounds, both_ways, narrowed
 from sccils_schemas.reader import STAND_IN
@@ -142,6 +144,11 @@ class HdsoTable:
             if (entry := self.get(ref)) is not None:
                 self.entries[entry.hdso.id_num] = replace(entry, bounds=narrowed(entry.bounds, bounds))
 
+    @property
+    def controls(self) -> list[Control]:
+        """The controls among them."""
+        return [entry.hdso for entry in self.entries.values() if isinstance(entry.hdso, Control)]
+
     def get(self, ref: Ref) -> HdsoEntry | None:
         """Return the HDSO with this id or name, or None."""
         number = ref if isinstance(ref, int) else self.ids.get(ref)
@@ -198,6 +205,20 @@ class HdsoTable:
         held = before if isinstance(before, list) else list(before)
         held[: len(mod.data)] = mod.data
         self.values[number] = held
+
+    def follow(self, control: Control) -> None:
+        """Note what follows a control, where that has a value."""
+        held = self.values.get(control.id_num)
+        if not held or isinstance(held, str):
+            return
+        for item in control.maps:
+            entry = self.get(item.hdso)
+            before = None if entry is None else self.values.get(entry.hdso.id_num)
+            if entry is not None and before and not isinstance(before, str) and item.points:
+                values = list(before)
+                if item.element < len(values):
+                    values[item.element] = mapped(item, float(held[0]))
+                self.values[entry.hdso.id_num] = values
 
     def copy(self) -> HdsoTable:
         """Return a table whose values can change on their own."""
@@ -314,6 +335,8 @@ def initialise(table: HdsoTable, jointlist: JointList) -> None:
     for module in jointlist.modules:
         for mod in module_mods(module):
             table.write(mod)
+    for control in table.controls:
+        table.follow(control)
 
 
 def check_looks(name: str, place: SourcePlace, looks: dict[str, str], problems: Problems) -> None:

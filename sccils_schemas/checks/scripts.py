@@ -30,6 +30,7 @@ from sccils_schemas.documents import (
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.numbers import nanoseconds
+from sccils_schemas.owners import OWNED, owned, owner_text
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
 
@@ -114,9 +115,12 @@ def _out_of_reach(jointlist: JointList, table: HdsoTable) -> dict[int, tuple[str
     """Return the HDSOs a script cannot write to any purpose, with what they are and why.
 
     These are the commands the engine itself writes, all but that of the joint's control mode (reading B20), and
-    geometry, which is read once, when the configuration is.
+    geometry, which is read once, when the configuration is; and what follows a control or is written by a module.
     """
     found: dict[int, tuple[str, str]] = {}
+    for ref, owner, _ in owned(jointlist, table.controls):
+        if (entry := table.get(ref)) is not None:
+            found[entry.hdso.id_num] = (f"written by {owner_text(owner)}", OWNED)
 
     def note(mod: HdsoMod | None, what: str, why: str) -> None:
         entry = None if mod is None else table.get(mod.ref)

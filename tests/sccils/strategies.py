@@ -146,6 +146,9 @@ signals = st.builds(
     inputs=refs,
     parameters=refs,
     per_sample=st.booleans(),
+    of=st.none() | names,
+    shape=st.sampled_from(get_args(doc.DecayShape)),
+    counted=st.sampled_from(get_args(doc.Counted)),
     dims=st.just((1,)),
     abstract_type=st.just("sensor"),
     xmltype=st.just("float"),
@@ -153,10 +156,28 @@ signals = st.builds(
     ranges=st.just(()),
     initial_data=st.none(),
 )
+controls = st.builds(
+    doc.Control,
+    id_num=ids,
+    name=names,
+    fullname=labels,
+    description=texts,
+    units=labels,
+    maps=some(
+        st.builds(doc.ControlMap, one_ref, st.lists(doubles, max_size=4).map(tuple), element=st.integers(0, 2**31 - 1))
+    ),
+    dims=st.just((1,)),
+    abstract_type=st.just("parameter"),
+    datatype=st.just("double"),
+    xmltype=st.just("float"),
+    overflow_correction=st.just(0),
+    ranges=st.tuples(doubles, doubles).map(lambda ends: (doc.Range("valid", *ends),)),
+    initial_data=st.none() | st.tuples(doubles),
+)
 newer = {"version": st.just("0.2")}
 hdsolists = st.builds(
     doc.HdsoList,
-    hdsos=some(hdsos() | signals, 3),
+    hdsos=some(hdsos() | signals | controls, 3),
     name=labels,
     fullname=labels,
     description=texts,

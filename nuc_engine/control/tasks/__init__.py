@@ -1,10 +1,12 @@
 """The five tasks of chapter 6.2 and the HDSO server: short, flat, without a clock of their own.
 
     acting               state transition with what SCCILS 0.2 adds to acting
+    action_signals       signals about actions: which, for how long, what is left of it
     added                tasks that users have added
     board                what tasks hand to each other besides the store
     dynamics             activations that follow what states ask for, in time
     drive_scale          from muscle output to a servo's own ticks and back, where a unit is not simply a tick
+    followers            values that follow a control
     motor_action         one exchange per motor, servo delta control
     motor_conversion     raw replies to calibrated angles and directional filtered currents
     muscle_conversion    lengths, forces and servo deltas

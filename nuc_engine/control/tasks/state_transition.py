@@ -26,7 +26,7 @@ class StateTransition:
     def __init__(self, plan: Plan, store: Store, board: Board, rulebook: Rulebook) -> None:
         self._board, self._rules = board, rulebook.in_force
         self._modules = [
-            Switch(store, joint.index, joint.name, [plan.states[k] for k in joint.states])
+            Switch(store, joint.index, joint.name, [plan.states[k] for k in joint.states], board.states, joint.index)
             for joint in plan.joints
             if joint.states
         ]
@@ -80,14 +80,24 @@ class StateTransition:
 
 
 class Switch:
-    """One module's states with their rules, and since when it has been in the current one."""
+    """One module's states with their rules, and since when it has been in the current one.
 
-    def __init__(self, store: Store, joint: int, name: str, states: Sequence[StatePlan]) -> None:
+    Which one that is stands on the board. `joint` counts modules without a motor after all joints.
+    """
+
+    def __init__(
+        self, store: Store, joint: int, name: str, states: Sequence[StatePlan], home: list[int], place: int
+    ) -> None:
         self.joint, self.name = joint, name
+        self.home, self.place = home, place
+        self.ids = {state.index: state.id_num for state in states}
         self.names = {state.index: state.name for state in states}
         self.entries = [(state.index, state.rule) for state in states]
         self._dwell = {state.index: _dwell(store, state.dwell) for state in states}
         self.entered_ns = 0
+        # Of plans with central entries or signals about actions alone.
+        self.forced = False
+        self.switched = 0
         self.reported_ns = -_AGAIN_NS
 
     def dwell_ns(self, state: int) -> int:
