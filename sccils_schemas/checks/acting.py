@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoKind, HdsoTable, all_states
+from sccils_schemas.checks.rules import all_rule_parts, describe_circle, find_circles, rule_parts
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import ActivationDynamics as Dynamics
 from sccils_schemas.documents import HdsoList, Influence, JointList, Module, MuscleActivation, Ref, State
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted, did_you_mean, shorten
+from sccils_schemas.nesting import RuleParts
 from sccils_schemas.numbers import write_number
+from sccils_schemas.owners import module_writes
 from sccils_schemas.problems import Problems
 from sccils_schemas.signals import ACTING, signals_of
 
@@ -181,6 +184,30 @@ def check_modules(jointlist: JointList, scope: Scope, check_state: Callable[[Sta
             scope.error(state.action.line, what, "one in a state of a <module>", hint)
     for module in jointlist.modules:
         _check_module(module, scope, check_state)
+    _check_written_rules(jointlist, scope)
+
+
+def _check_written_rules(jointlist: JointList, scope: Scope) -> None:
+    """Report rules that could go round in a circle once actions have written some of them."""
+    rules = all_rule_parts(scope.table)
+    lines: dict[int, int] = {}
+    for mod in (mod for module in jointlist.modules for mod in module_writes(module)):
+        entry = scope.table.get(mod.ref)
+        if entry is not None and entry.kind == "boolstring":
+            number, parts = entry.hdso.id_num, rule_parts(mod.data, scope.table)
+            held = rules.get(number, RuleParts(0))
+            rules[number] = RuleParts(max(held.terms, parts.terms), (*held.rules, *parts.rules))
+            lines[number] = mod.line
+    already = (
+        {circle for circle, _ in find_circles(all_rule_parts(scope.table), all_rule_parts(scope.table))}
+        if lines
+        else set()
+    )
+    for circle, _ in find_circles(rules, lines) if lines else ():
+        if circle not in already:
+            what = f"by what modules write, rules would go round in a circle: {describe_circle(circle, scope.table)}"
+            line = next(lines[number] for number in circle if number in lines)
+            scope.error(line, what, "rules that do not need their own result")
 
 
 def _check_module(module: Module, scope: Scope, check_state: Callable[[State], None]) -> None:
