@@ -27,11 +27,12 @@ from nuc_engine.model.values import (
     value_text,
 )
 from sccils_schemas.by_hand import PlantEntry
-from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Servo, State
+from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Servo, Signal, State
 from sccils_schemas.model import Model
 from sccils_schemas.names import printable
 from sccils_schemas.ranges import both_ways
 from sccils_schemas.servos import label_of, model_of
+from sccils_schemas.signals import form_of
 from sccils_schemas.writer import write_entry
 
 Data = dict[str, Any]
@@ -289,7 +290,19 @@ class _Describer:
         }
         if plan.kind == "boolstring":
             data |= self._rule(plan)
+        if isinstance(hdso, Signal):
+            data |= self._signal(hdso)
         return data
+
+    def _signal(self, signal: Signal) -> Data:
+        added = next(item.added for item in self.plan.signals if item.name == signal.name)
+        return {
+            "signal": added or signal.type,
+            "per_sample": signal.per_sample,
+            "inputs": [_named(self.model.hdso(ref)) for ref in signal.inputs],
+            "signal_parameters": [_named(self.model.hdso(ref)) for ref in signal.parameters],
+            "parameter_names": [parameter.name for parameter in form_of(signal).parameters[: len(signal.parameters)]],
+        }
 
     def _value(self, index: int) -> Data:
         hdso = self.plan.hdsos[index]

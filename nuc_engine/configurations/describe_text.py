@@ -23,6 +23,7 @@ _GROUPS = (
     ("geometry of", "Geometry"),
     ("position command of", "Motor commands"),
     ("force command of", "Motor commands"),
+    ("parameter of the signal", "Signal processing"),
 )
 _ORDER = (*dict.fromkeys(title for _, title in _GROUPS), "Others")
 _KERNEL = ("a", "b", "c", "wmin", "wmax")
@@ -257,9 +258,20 @@ def _hdso(hdso: Data, ink: TextStyles) -> Iterator[str]:
         yield from _wrapped(_facts(hdso), 8)
     else:
         yield f"        {hdso['datatype']}{_unit(hdso)}{_ranges(hdso)}"
+    if "signal" in hdso:
+        yield from _wrapped(_block(hdso), 8)
     yield from _wrapped(hdso["description"], 8)
     if hdso["used_by"]:
         yield from _wrapped("for: " + ", ".join(hdso["used_by"]), 8, ink.faint)
+
+
+def _block(signal: Data) -> str:
+    """Return how a signal is computed: `= lowpass of TC1_current (time constant in s: tau), counting samples`."""
+    of = ", ".join(item["name"] for item in signal["inputs"])
+    given = zip(signal["parameter_names"], signal["signal_parameters"], strict=True)
+    parameters = ", ".join(f"{name}: {item['name']}" for name, item in given)
+    counting = ", counting samples" if signal["per_sample"] else ""
+    return f"= {signal['signal']}{of and ' of '}{of}{f' ({parameters})' if parameters else ''}{counting}"
 
 
 def _facts(hdso: Data) -> str:

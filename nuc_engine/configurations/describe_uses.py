@@ -17,6 +17,7 @@ def hdso_uses(model: Model, plan: Plan, values: Sequence[Values | None]) -> dict
         *_uses_by_states(plan, values),
         *_uses_by_muscles(plan),
         *_uses_by_motors(plan),
+        *_uses_by_signals(plan),
         *_uses_by_geometry(model, plan),
     )
     for index, use in everything:
@@ -58,6 +59,15 @@ def _uses_by_motors(plan: Plan) -> _Uses:
         yield motor.current, f"load of {motor.name}"
         yield motor.position_command, f"position command of {motor.name}"
         yield motor.force_command, f"force command of {motor.name}"
+
+
+def _uses_by_signals(plan: Plan) -> _Uses:
+    for signal in plan.signals:
+        for slot in signal.inputs:
+            yield slot.hdso, f"signal {signal.name}"
+        for slots in signal.parameters:
+            for slot in slots:
+                yield slot.hdso, f"parameter of the signal {signal.name}"
 
 
 def _uses_by_geometry(model: Model, plan: Plan) -> _Uses:

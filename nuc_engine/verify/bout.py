@@ -96,7 +96,8 @@ class _Check:
     def _leg(self) -> Leg:
         rate = self.spec.get("approach_deg_s")
         limits = self.spec["limits"]
-        return Leg(self.model, self.store, self.logs, limits=limits, approach_deg_s=rate, weight=self.weight)
+        seed = self.spec["seed"] if self.virtual else 0
+        return Leg(self.model, self.store, self.logs, limits=limits, approach_deg_s=rate, weight=self.weight, seed=seed)
 
     def _virtual(self) -> None:
         spec, model, store = self.spec, self.model, self.store

@@ -13,6 +13,7 @@ from xml.parsers import expat
 
 from nuc_engine.verify.rules import RuleFault, code_of, tokens_of
 from nuc_engine.verify.servos import Servo, Unverifiable, pick_servo
+from nuc_engine.verify.signals import Described
 from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, Hdso, Number, Values
 
 MOST_ELEMENTS = 65_536
@@ -127,6 +128,7 @@ class Model:
     motors: list[Motor] = field(default_factory=list[Motor])
     muscles: list[Muscle] = field(default_factory=list[Muscle])
     states: list[State] = field(default_factory=list[State])
+    signals: list[Described] = field(default_factory=list[Described])
 
     def number(self, ref: str) -> int:
         """Return the HDSO that a number or a name means."""
@@ -176,7 +178,9 @@ class _Reader:
     def __init__(self, folder: Path, families: Mapping[str, str]) -> None:
         self.folder, self.families = folder, families
         lists = [("parameter", read_xml(folder / "parameters.xml")), ("sensor", read_xml(folder / "sensors.xml"))]
-        hdsos = [_hdso(item, home, kind) for kind, home in lists for item in home.iter("hdso")]
+        hdsos = [
+            _hdso(item, home, kind) for kind, home in lists for item in home.iter() if item.tag in ("hdso", "signal")
+        ]
         self.model = Model({hdso.number: hdso for hdso in hdsos}, {hdso.name: hdso.number for hdso in hdsos})
         self.sensors = [int(item.attrib["idNum"]) for item in lists[1][1].iter("hdso")]
         root = read_xml(folder / "joints.xml")
@@ -192,11 +196,25 @@ class _Reader:
             "sensors.xml",
             *(Path(name).name for name in tables if name),
         }
+        self._signals(lists[1][1])
         for command in root.iter("forceCommand"):
             self._push(self.model.target(command.findall("hdsoMod")[0]))
         self._initial()
         for joint, picked in zip(self.joints, self.driven, strict=True):
             self._joint(joint, picked)
+
+    def _signals(self, sensors: Element) -> None:
+        model = self.model
+        for item in sensors.iter("signal"):
+            inputs = tuple(model.number(word) for word in words(item.get("inputs", "")))
+            cells = tuple(self._cells([model.number(word)]) for word in words(item.get("parameters", "")))
+            counts = item.get("per_sample", "n").strip() == "y"
+            kind = item.attrib["type"].strip()
+            signal = Described(int(item.attrib["idNum"]), item.attrib["name"], kind, inputs, cells, counts)
+            model.signals.append(signal)
+            for ((number, _), *_), (low, high) in zip(cells, signal.limits, strict=False):
+                hdso = model.hdsos[number]
+                model.hdsos[number] = replace(hdso, valid=(max(hdso.valid[0], low), min(hdso.valid[1], high)))
 
     def _push(self, number: int) -> None:
         """Let the range of a force command limit its size, whatever its sign (reading B20)."""
@@ -307,7 +325,7 @@ def _hdso(item: Element, home: Element, home_kind: str) -> Hdso:
     kinds = ("parameter", "sensor", "constant", "boolstring")
     of_list = {"parameterList": "parameter", "sensorList": "sensor"}.get(home.get("DataSetType", ""), home_kind)
     kind, name = item.get("abstractType", ""), item.attrib["name"]
-    kind = kind if kind in kinds else of_list
+    kind = "sensor" if item.tag == "signal" else kind if kind in kinds else of_list
     dims = [int(size.text or "1") for size in sorted(item.findall("dimsize"), key=lambda s: int(s.attrib["dimNr"]))]
     spans = [(span.get("type", "").strip(), _bounds(span)) for span in item.findall("range") if kind != "boolstring"]
     low, high = dict(spans).get("valid", (-math.inf, math.inf))
@@ -321,7 +339,7 @@ def _hdso(item: Element, home: Element, home_kind: str) -> Hdso:
         number=int(item.attrib["idNum"]),
         name=name,
         kind=kind,
-        datatype=item.get("datatype", "float").strip(),
+        datatype=item.get("datatype", "double" if item.tag == "signal" else "float").strip(),
         count=math.prod(dims),
         width=dims[1] if len(dims) > 1 else 0,
         valid=(max(low, ENGINE_LEAST.get(name, low)), min(high, ENGINE_MOST.get(name, high))),

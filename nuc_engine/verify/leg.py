@@ -14,6 +14,7 @@ from nuc_engine.verify.documents import Activation, Model
 from nuc_engine.verify.logs import Logs
 from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, tree_of, unfit
 from nuc_engine.verify.shaft import Shaft
+from nuc_engine.verify.signals import Signals
 from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values
 from nuc_engine.verify.weight import Weight
 
@@ -27,7 +28,7 @@ class Leg:
     """The whole controller.
 
     `limits` say by motor how many ticks from where it was measured it may be sent, `approach_deg_s` how fast positions
-    are approached (None: at once), `weight` what is carried beside the muscles.
+    are approached (None: at once), `weight` what is carried beside the muscles, `seed` that of the signals' noise.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Leg:
         limits: Mapping[str, int],
         approach_deg_s: float | None,
         weight: Weight | None,
+        seed: int = 0,
     ) -> None:
         self.model, self.store, self.logs, self.weight = model, store, logs, weight
         self.shafts: list[Shaft] = []
@@ -47,6 +49,9 @@ class Leg:
             self.shafts.append(Shaft(motor, model.joints[motor.joint].mode, rate, limits.get(motor.name)))
         self.cycle_min_ns = max((motor.servo.cycle_min_ns for motor in model.motors), default=0)
         self.columns = model.columns
+        motors = {number: k for k, motor in enumerate(model.motors) for number in (motor.angle, motor.current)}
+        sensors = {number for number, hdso in model.hdsos.items() if hdso.kind == "sensor"}
+        self.signals = Signals(model.signals, motors, sensors, store, seed)
         self.cycle = 0
         self.sensed = False
         self.states = [joint.start for joint in model.joints]
@@ -104,6 +109,9 @@ class Leg:
                 self.store.write(shaft.motor.angle, [found[0]])
                 self.store.write(shaft.motor.current, [found[1]])
         self.sensed = all(shaft.started for shaft in self.shafts)
+        if self.sensed:
+            stamps = [shaft.stamp_ns for shaft in self.shafts]
+            self.signals.compute(stamps, [shaft.unfiltered for shaft in self.shafts], {})
         if self.sensed and self.pose is None:
             angles = [(self.model.joints[s.motor.joint].name, self.store.held[s.motor.angle][0]) for s in self.shafts]
             self.pose = dict(angles)

@@ -133,9 +133,9 @@ class SensorChannel:
         self.load = self._remembered
 
     def _remembered(self, raw: int, reading: int, sign: int, stamp_ns: int) -> float:
-        plain = _is_plain(self.motor)
-        self.unfiltered = float(sign * reading) if plain else self.converted(raw, reading, sign, stamp_ns)
-        return self.unfiltered
+        load = float(sign * reading) if _is_plain(self.motor) else self.converted(raw, reading, sign, stamp_ns)
+        self.unfiltered = load + 0.0  # no negative zero
+        return load
 
     def unwrap(self, raw: int) -> int:
         """Follow the raw value over the end of its range: a jump of more than half the range is a wrap (B15).
