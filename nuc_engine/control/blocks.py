@@ -281,7 +281,7 @@ class Noise(Block):
         # A process of this deviation for ever: what it keeps and what is new make up its variance.
         self.y = kept * self.y + math.sqrt(1.0 - kept * kept) * drawn
         noise = deviation * self.y
-        return self.view[self.place] + noise if self.inputs else noise
+        return (self.view[self.place] if self.inputs else 0.0) + noise
 
 
 class Delay(Block):

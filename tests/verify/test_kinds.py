@@ -42,6 +42,60 @@ RULES = (
 )
 
 
+BLOCKS = (
+    ("raw", "rawload", "TC1_current", ""), ("printed", "lowpass", "raw", "w"), ("low", "lowpass", "raw", "tau"),
+    ("high", "highpass", "low", "tau"), ("rate", "derivative", "FT_angle", "tau"), ("bare", "derivative", "low", ""),
+    ("area", "integral", "high", ""), ("leaky", "integral", "FT_current", "tau"), ("late", "delay", "FT_angle", "tau"),
+    ("spread", "delay", "FT_angle", "tau w"), ("white", "noise", "low", "w"), ("walk", "noise", "", "w tau"),
+    ("all", "sum", "low rate walk FT_angle", ""), ("some", "sum", "low rate", "two"), ("both", "product", "low rate", ""),
+    ("turned", "gain", "all", "tau w"), ("up", "threshold", "some", "w"), ("size", "abs", "some", ""),
+    ("least", "min", "low rate tau", ""), ("most", "max", "low rate tau", ""), ("slow", "ratelimit", "FT_angle", "fast"),
+    ("falls", "ratelimit", "FT_angle", "fast w"), ("mapped", "table", "FT_angle", "places values"),
+    ("iir", "iir", "FT_angle", "values poles"),
+)  # fmt: skip
+"""Every block there is: name, type, inputs, parameters."""
+NUMBERS = {
+    "w": "0.05",
+    "tau": "0.0123",
+    "fast": "40",
+    "two": "2 -0.5",
+    "places": "60 70 90",
+    "values": "0.1 0.3 -0.2",
+    "poles": "2 -1.1 0.3",
+}
+
+
+def with_blocks() -> tuple[tuple[str, str], ...]:
+    """Return what adds all blocks to a configuration."""
+    signals = "".join(
+        f'<signal idNum="{900 + k}" name="b_{name}" type="{kind}" inputs="{_prefixed(inputs)}" '
+        f'parameters="{parameters}" per_sample="{"y" if name in ("printed", "iir") else "n"}"/>'
+        for k, (name, kind, inputs, parameters) in reversed([*enumerate(BLOCKS)])
+    )
+    numbers = "".join(
+        f'<hdso idNum="{960 + k}" name="{name}" datatype="{"double" if k else "float"}" numdims="1">'
+        f'<dimsize dimNr="1">{len(text.split())}</dimsize><initial_data>{text}</initial_data></hdso>'
+        for k, (name, text) in enumerate(NUMBERS.items())
+    )
+    return (
+        ("<hdsolist ", '<hdsolist version="0.2" '),
+        (r'(name="engine_stop_time"(?:.|\n)*)</hdsolist>', rf"\1{signals}</hdsolist>"),
+        (r'(name="motor_speed"(?:.|\n)*)</hdsolist>', rf"\1{numbers}</hdsolist>"),
+    )
+
+
+def _prefixed(inputs: str) -> str:
+    own = {name for name, *_ in BLOCKS}
+    return " ".join(f"b_{word}" if word in own else word for word in inputs.split())
+
+
+TUNED = (
+    '<hdsoMod idNum="961" NumElts="1" datatype="double" time="0.3">0.05</hdsoMod>'
+    '<hdsoMod idNum="960" NumElts="1" time="0.5">0</hdsoMod><hdsoMod idNum="964" NumElts="1" time="0.5">65</hdsoMod>'
+    '<hdsoMod idNum="961" NumElts="1" datatype="double" time="0.6">0</hdsoMod>'
+)
+
+
 def renamed(old: int, new: int) -> tuple[str, str]:
     """Let motors name other sensors: `old` and the next one become `new` and the next one."""
     named = rf'(then current. -->\s*<hdsoMod idNum="){old}("[^>]*>\s*<hdsoMod idNum="){old + 1}'
@@ -83,6 +137,9 @@ def mode(joint: str, how: str) -> tuple[str, str]:
         }),
         ("sensors in another order than motors", {"changes": SWAPPED}),
         ("no sensors named", {"changes": ((r"<sensorspec>(?:.|\n)*?</sensorspec>", ""),)}),
+        ("every block", {"changes": with_blocks(), "script": TUNED, "more": {"seed": 5}}),
+        ("every block with missed replies", {"changes": with_blocks(), "script": TUNED, "shake": "missed"}),
+        ("every block by the daemon", {"changes": with_blocks(), "script": TUNED, "shake": "missed", "clock": "real"}),
         ("no control", {"changes": ((r'control_mode="position"', 'control_mode="none"'),)}),
         ("another unit of output, on AI framing", {"bus": "emulated:?wck=1&baud=115200", "changes": WCK}),
         ("uneven exchanges", {"bus": "emulated:?jitter_us=300"}),

@@ -26,9 +26,8 @@ class HdsoValues:
         """Write its first elements: a parameter, or a sensor nothing feeds. Raises KeyError, or ValueError."""
         hdso = self._plan.hdso(name)
         if hdso.kind in ("constant", "boolstring") or hdso.index in self._measured:
-            raise ValueError(
-                f"{name} is not written by tasks; expected a parameter or a sensor that neither a motor nor a block feeds"
-            )
+            expected = "a parameter or a sensor that neither a motor nor a block feeds"
+            raise ValueError(f"{name} is not written by tasks; expected {expected}")
         if reason := unfit(hdso, values):
             raise ValueError(f"{name}: {reason}")
         self._store.write(hdso.index, values)
