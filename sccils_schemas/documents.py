@@ -15,6 +15,34 @@ from typing import Literal
 from sccils_schemas.by_hand import PlantEntry
 
 Ref = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed:
+    """An operand as it was so long ago: `TC1_current@0.03` (since 0.2)."""
+
+    ref: Ref
+    delay_us: int
+
+    def __str__(self) -> str:
+        """Return it as it is written."""
+        return f"{self.ref}@{seconds_text(self.delay_us)}"
+
+
+Operand = Ref | Delayed
+
+
+def ref_of(operand: Operand) -> Ref:
+    """Return the HDSO that an operand reads, now or before."""
+    return operand.ref if isinstance(operand, Delayed) else operand
+
+
+def seconds_text(microseconds: int) -> str:
+    """Return a delay as it is written: in seconds, with as many decimals as it takes."""
+    whole, rest = divmod(microseconds, 1_000_000)
+    return f"{whole}.{rest:06d}".rstrip("0").rstrip(".")
+
+
 DataType = Literal["float", "double", "int", "lint", "llint", "char", "uchar"]
 Version = Literal["0.1", "0.2"]
 ControlMode = Literal["position", "force", "muscle", "none"]
@@ -233,7 +261,7 @@ class MuscleActivation:
 
     muscle: int
     function: ActivationFunction
-    sensors: tuple[Ref, ...] = ()
+    sensors: tuple[Operand, ...] = ()
     parameters: tuple[Ref, ...] = ()
     mods: tuple[HdsoMod, ...] = ()
     name: str | None = None

@@ -40,6 +40,7 @@ from sccils_schemas.values import (
     FORCE,
     LABEL,
     NUMBER,
+    OPERANDS,
     REFS,
     SECONDS,
     STRIPPED,
@@ -424,7 +425,8 @@ Element(
     NAME,
     Attribute("muscle", "muscle", whole()),
     Attribute("activation_function", "function", ValueKind(STRIPPED.read, str, _likely)),
-    *attributes(REFS, activation_sensors="sensors", activation_parameters="parameters"),
+    Attribute("activation_sensors", "sensors", OPERANDS),
+    Attribute("activation_parameters", "parameters", REFS),
     DESCRIPTION,
     MODS,
 )

@@ -27,7 +27,7 @@ from nuc_engine.model.values import (
     value_text,
 )
 from sccils_schemas.by_hand import PlantEntry
-from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Servo, Signal, State
+from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Servo, Signal, State, seconds_text
 from sccils_schemas.model import Model
 from sccils_schemas.names import printable
 from sccils_schemas.ranges import both_ways
@@ -253,7 +253,7 @@ class _Describer:
                     "function": activation.function,
                     "value": [self._number(slot) for slot in activation.parameters],
                     "parameters": self._slot_hdsos(activation.parameters),
-                    "sensors": self._slot_hdsos(activation.sensors),
+                    "sensors": [self._operand(slot) for slot in activation.sensors],
                     "description": descriptions.get(self.plan.muscles[activation.muscle].id_num),
                 }
                 for activation in plan.activations
@@ -316,6 +316,10 @@ class _Describer:
     def _number(self, slot: Slot) -> int | float | None:
         values, hdso = self.values[slot.hdso], self.plan.hdsos[slot.hdso]
         return None if values is None else plain_number(values[slot.element], hdso.datatype)
+
+    def _operand(self, slot: Slot) -> Data:
+        named = _named(self.plan.hdsos[slot.hdso])
+        return {**named, "name": f"{named['name']}@{seconds_text(slot.delay_us)}"} if slot.delay_us else named
 
     def _slot_hdsos(self, slots: Sequence[Slot]) -> list[Data]:
         return [_named(self.plan.hdsos[index]) for index in dict.fromkeys(slot.hdso for slot in slots)]

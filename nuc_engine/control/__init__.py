@@ -4,6 +4,7 @@ blocks        blocks of signal processing: what each computes at its samples
 bus_tap       the border between motor action and its bus
 clock         time as a parameter
 controls      what a motor is commanded by
+delays        operands of some time ago
 delay_line    what a value was some time ago
 dispatcher    what every executive has
 executive     the executive on the virtual clock

@@ -129,6 +129,7 @@ class Dispatcher:
         self.controls = Controls(plan, self.board, approach_deg_s)
         self._hinted: set[str] = set()
         self.rulebook = Rulebook(plan, self.store)
+        self._delays = self.rulebook.delays
         self.guard = Guard(
             limits if limits is not None else [None] * len(plan.motors), [motor.goals for motor in plan.motors]
         )
@@ -239,6 +240,8 @@ class Dispatcher:
 
     def _run_script(self, now_ns: int) -> None:
         self.script.run(now_ns)
+        if self._delays.histories:
+            self._delays.record(now_ns)
         self._script_entry.release_ns = self.script.due_ns
         entry = self._transition_entry
         if self.plan.statetrans_period in self.script.touched and entry.runs and entry.release_ns != NEVER:
@@ -286,6 +289,8 @@ class Dispatcher:
     def _run_conversion(self, now_ns: int) -> None:
         self._conversion_entry.release_ns = NEVER
         self._conversion.run(now_ns)
+        if self._delays.histories:
+            self._delays.record(now_ns)
         if self.start_pose_deg is None and self.board.sensed:
             self.start_pose_deg = self._pose()
         self._recorder.sensors(now_ns, self.store)

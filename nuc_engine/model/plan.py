@@ -27,10 +27,11 @@ class PlanError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One element (row-major) of one HDSO: `plan.hdsos[hdso]`, element `element`."""
+    """One element (row-major) of one HDSO: `plan.hdsos[hdso]`, element `element`; of an operand, so long ago."""
 
     hdso: int
     element: int = 0
+    delay_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)

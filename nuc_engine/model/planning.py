@@ -30,7 +30,18 @@ from nuc_engine.model.torque_table import TorqueTable, read_table
 from sccils_schemas import rules
 from sccils_schemas.checks.hdso_table import force_commands, joint_mods, motor_sensors, parameter_refs
 from sccils_schemas.checks.writes import ENGINE_BOUNDS
-from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivation, Ref, State
+from sccils_schemas.documents import (
+    Delayed,
+    Hdso,
+    HdsoMod,
+    Joint,
+    Muscle,
+    MuscleActivation,
+    Operand,
+    Ref,
+    State,
+    ref_of,
+)
 from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
 from sccils_schemas.ranges import Bounds, both_ways, narrowed
@@ -272,9 +283,12 @@ class _Planner:
         return ActivationPlan(
             muscle=self.muscle_index[activation.muscle],
             function=activation.function,
-            sensors=tuple(Slot(self.index[ref]) for ref in activation.sensors),
+            sensors=tuple(map(self._operand, activation.sensors)),
             parameters=self._slots(parameters),
         )
+
+    def _operand(self, operand: Operand) -> Slot:
+        return Slot(self.index[ref_of(operand)], delay_us=operand.delay_us if isinstance(operand, Delayed) else 0)
 
     def _initial(self) -> tuple[InitialWrite, ...]:
         # initial_data first, then the joint list's hdsoMods in document order, later ones win (reading B13).

@@ -17,7 +17,7 @@ from itertools import chain, islice
 from nuc_engine.model.changes import Changeset
 from nuc_engine.model.plan import HdsoPlan, Plan
 from sccils_schemas.nesting import MAX_RULE_LEVELS
-from sccils_schemas.rules import Inequality, Or, Rule, Variable, decode_rule, format_rule, operands
+from sccils_schemas.rules import Inequality, Or, Rule, Variable, decode_rule, format_rule, operands, shifted
 
 _MAX_CASES, _MAX_TERMS = 1024, 16_384
 MAX_LOOKS = 2_000_000
@@ -25,6 +25,8 @@ MAX_LOOKS = 2_000_000
 
 _Case = tuple[Inequality | Variable, ...]
 _Interval = tuple[float, float]
+_Then = tuple[int, int]
+"""An HDSO, by index, and how many microseconds ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ class _Checker:
                 return [(rule,)]
             if level >= MAX_RULE_LEVELS:
                 raise _TooMany
-            return self._cases(self._rules[hdso.index], level + 1)
+            return self._cases(shifted(self._rules[hdso.index], rule.delay_us), level + 1)
         cases: list[_Case] = [] if isinstance(rule, Or) else [()]
         for term in rule.terms:
             more = self._cases(term, level)
@@ -171,7 +173,7 @@ class _Checker:
         return cases
 
     def _possible(self, case: _Case, ranges: Mapping[int, _Interval]) -> bool:
-        strict: dict[int, _Interval] = {}
+        strict: dict[_Then, _Interval] = {}
         for term in case:
             self.looked_at += 1
             if isinstance(term, Variable):
@@ -184,15 +186,17 @@ class _Checker:
                 return False
             self._tighten(less, upper=high[1], strict=strict)
             self._tighten(more, lower=low[0], strict=strict)
-        return all(low < high and low < ranges[k][1] and high > ranges[k][0] for k, (low, high) in strict.items())
+        return all(low < high and low < ranges[k][1] and high > ranges[k][0] for (k, _), (low, high) in strict.items())
 
     def _tighten(
-        self, side: Variable, *, strict: dict[int, _Interval], lower: float = -math.inf, upper: float = math.inf
+        self, side: Variable, *, strict: dict[_Then, _Interval], lower: float = -math.inf, upper: float = math.inf
     ) -> None:
         index = self._hdso(side.ref).index
         if index in self._ranges:
-            low, high = strict.get(index, (-math.inf, math.inf))
-            strict[index] = (max(low, lower), min(high, upper))
+            # What it was before may be another value.
+            then = (index, side.delay_us)
+            low, high = strict.get(then, (-math.inf, math.inf))
+            strict[then] = (max(low, lower), min(high, upper))
 
     def _range(self, side: Variable, ranges: Mapping[int, _Interval]) -> _Interval:
         hdso = self._hdso(side.ref)

@@ -65,11 +65,11 @@ class Muscle:
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """How a state drives one muscle (equations 7-1 to 7-4)."""
+    """How a state drives one muscle (equations 7-1 to 7-4); its sensors with how many microseconds ago."""
 
     muscle: int
     function: str
-    sensors: tuple[int, ...]
+    sensors: tuple[Cell, ...]
     parameters: tuple[Cell, ...]
 
 
@@ -316,7 +316,8 @@ class _Reader:
         refs = [model.number(word) for word in words(item.get("activation_parameters", ""))]
         mods = [model.target(mod) for mod in item.findall("hdsoMod")]
         refs = refs or [number for number in mods if model.hdsos[number].kind != "sensor"]
-        sensors = tuple(model.number(word) for word in words(item.get("activation_sensors", "")))
+        named = [word.partition("@") for word in words(item.get("activation_sensors", ""))]
+        sensors = tuple((model.number(name), int(Decimal(late or 0).scaleb(6))) for name, _, late in named)
         muscle = self.muscle_ids[int(item.attrib["muscle"])]
         return Activation(muscle, item.attrib["activation_function"].strip(), sensors, self._cells(refs))
 

@@ -6,15 +6,16 @@ Nothing here knows when it is called: `course` does. What each task leaves is ha
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nuc_engine.verify.documents import Activation, Model
 from nuc_engine.verify.logs import Logs
-from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, tree_of, unfit
+from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, past_of, tree_of, unfit
 from nuc_engine.verify.shaft import Shaft
-from nuc_engine.verify.signals import Signals
+from nuc_engine.verify.signals import LONGEST_NS, Signals
 from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values
 from nuc_engine.verify.weight import Weight
 
@@ -53,6 +54,7 @@ class Leg:
         sensors = {number for number, hdso in model.hdsos.items() if hdso.kind == "sensor"}
         self.signals = Signals(model.signals, motors, sensors, store, seed)
         self.cycle = 0
+        self.now_ns = 0
         self.sensed = False
         self.states = [joint.start for joint in model.joints]
         self.entered_ns = [0] * len(model.joints)
@@ -61,6 +63,8 @@ class Leg:
         for number in store.given:
             if model.hdsos[number].kind == "boolstring":
                 self.rules[number] = tree_of(store.held[number])
+        self.past: dict[int, list[tuple[int, Number]]] = {}
+        self._remember()
         self.overlaps: Counter[str] = Counter()
         self.negative: Counter[str] = Counter()
         self.told_ns: dict[str, int] = {}
@@ -115,6 +119,7 @@ class Leg:
         if self.sensed and self.pose is None:
             angles = [(self.model.joints[s.motor.joint].name, self.store.held[s.motor.angle][0]) for s in self.shafts]
             self.pose = dict(angles)
+        self.note(now_ns)
         self.logs.row("SensData.txt", now_ns, [self.store.held[number][0] for number in self.columns])
 
     # --- state transition (D 4.2.2, 6.2.1.3, equations 7-1 to 7-4; readings B5 to B7, B22) ---
@@ -122,6 +127,7 @@ class Leg:
     def judge(self, now_ns: int) -> None:
         """Evaluate the entry rules on one snapshot, switch states, set activations."""
         if self.sensed:
+            self.note(now_ns)
             for k, joint in enumerate(self.model.joints):
                 self._judge_joint(now_ns, k, joint.states)
             for k, joint in enumerate(self.model.joints):
@@ -147,7 +153,27 @@ class Leg:
             self.states[k], self.entered_ns[k] = others[0], now_ns
 
     def _holds(self, tree: Tree) -> bool:
-        return holds(tree, lambda number: self.store.held[number][0], self.rules)
+        return holds(tree, self._then, self.rules)
+
+    def _then(self, number: int, late_us: int) -> Number:
+        """Return what an HDSO was so long before now: its last value up to then, or the earliest that is known."""
+        if not late_us:
+            return self.store.held[number][0]
+        past = self.past[number]
+        then = self.now_ns - min(1000 * late_us, LONGEST_NS)
+        return past[max(bisect_right(past, then, key=lambda item: item[0]) - 1, 0)][1]
+
+    def _remember(self) -> None:
+        """Begin the histories that rules in force and activations read, and forget the others."""
+        needed = {n for state in self.model.states for a in state.activations for n, late in a.sensors if late}
+        needed = needed.union(*(past_of(tree, self.rules) for tree in self.rules.values()))
+        self.past = {number: self.past.get(number, []) for number in needed}
+
+    def note(self, now_ns: int) -> None:
+        """Take note of what values are from now on."""
+        self.now_ns = now_ns
+        for number, past in self.past.items():
+            past.append((now_ns, self.store.held[number][0]))
 
     def _tell(self, now_ns: int, kind: str, whom: str, text: str) -> None:
         """Tell of what may come often once a second at most."""
@@ -159,7 +185,7 @@ class Leg:
         return [self.store.held[number][element] for number, element in cells]
 
     def _activation(self, activation: Activation) -> float:
-        p, x = self._elements(activation.parameters), [self.store.held[sensor][0] for sensor in activation.sensors]
+        p, x = self._elements(activation.parameters), [self._then(sensor, late) for sensor, late in activation.sensors]
         try:
             if activation.function == "constant":
                 return p[0]
@@ -243,6 +269,7 @@ class Leg:
         for number, places in ahead.items():
             self.store.write(number, edits[places[-1]][1])
             self.rules[number] = trees[places[-1]]
+            self._remember()
         self.refused += sum(refused)
         return refused
 
@@ -257,7 +284,7 @@ class Leg:
                 raise RuleFault(f"{number} is no operand")
             if hdso.kind in ("parameter", "constant") and number not in self.store.given:
                 raise RuleFault(f"{number} has no value")
-        compared = [leaf for leaf in leaves(tree) if isinstance(leaf, tuple)]
+        compared = [leaf for leaf in leaves(tree) if not isinstance(leaf, int) and leaf[0] in "<>"]
         if any(self.model.hdsos[number].kind == "boolstring" for leaf in compared for number in operands(leaf)):
             raise RuleFault("a rule is compared")
         return tree

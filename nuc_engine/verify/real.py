@@ -156,6 +156,7 @@ class Real:
         edits = [(at, entry) for at, entry in self.pending if entry[0] == "edit"]
         writes = [(entry[3], tuple(entry[4])) for _, entry in edits]
         refused = self.leg.write(writes)
+        self.leg.note(now)
         for (at, entry), bad, lost in zip(edits, refused, replaced(writes, refused), strict=True):
             why, author = self._compare(at, entry, now, bad=bad), "".join(entry[6:])
             tell_write(self.leg, self.logs, entry[2], entry[3], tuple(entry[4]), why, author, lost=lost)

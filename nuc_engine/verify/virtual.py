@@ -116,6 +116,7 @@ class Virtual:
                 self._edit(now, number, values, bad=bad, lost=lost)
                 touched |= set() if bad else {number}
             self.requests.extend(changeset.requests)
+        self.leg.note(now)
         self.due["script"] = self.script[0].time_ns if self.script else NEVER
         if self.leg.model.ids["statetrans_period_ns"] in touched and self.counts["state_transition"].runs:
             # A new period counts from the last evaluation.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable, SourcePlace
 from sccils_schemas.documents import JointList, Ref
@@ -46,10 +48,11 @@ def check_rule(text: str, holder: HdsoEntry | None, table: HdsoTable, where: Pla
 
 def _check_length(tokens: Sequence[Token], holder: HdsoEntry, where: PlaceOf, problems: Problems) -> None:
     width = holder.hdso.dims[1]
-    if len(tokens) > width:
-        place = where(tokens[width].column - 1)
+    ends = list(accumulate(token.columns for token in tokens))
+    if ends[-1] > width:
+        place = where(tokens[bisect_right(ends, width)].column - 1)
         hint = "each id and each of < > & | ( ) counts; leave out parentheses that are not needed"
-        what = f"the rule has {len(tokens)} tokens"
+        what = f"the rule has {ends[-1]} tokens"
         problems.error(place.file, place.line, what, f"at most {width}, what {holder} holds", hint)
 
 

@@ -14,7 +14,7 @@ from sccils_schemas.checks.rules import (
     unset_operands,
 )
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
-from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State
+from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State, ref_of
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.nesting import first_faults
@@ -69,7 +69,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
     label = f"{activation.function} activation of muscle {activation.muscle} in {state.name}"
     need_sensors, need_numbers = ACTIVATION_NEEDS[activation.function]
     place = scope.place(activation.line, "activation_sensors")
-    for ref in activation.sensors:
+    for ref in map(ref_of, activation.sensors):
         entry = scope.table.find(ref, place, scope.problems)
         if entry is not None and scope.want_kind(entry, ("sensor",), place, f"a sensor of the {label}"):
             scope.want_single(entry, place, f"a sensor of the {label}")
@@ -97,7 +97,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
 
 def _check_agreement(activation: MuscleActivation, label: str, scope: Scope) -> None:
     """The hdsoMods repeat what the lists name, in the same order (reading B17)."""
-    listed = [scope.table.get(ref) for ref in (*activation.sensors, *activation.parameters)]
+    listed = [scope.table.get(ref) for ref in (*map(ref_of, activation.sensors), *activation.parameters)]
     if not activation.parameters or None in listed:
         return
     order = [entry.hdso.id_num for entry in listed if entry is not None]

@@ -85,6 +85,11 @@ def refused(tmp_path: Path, *pieces: tuple[str, str], version: str = ' version="
 
 TAU = '\n<hdso idNum="220" name="tau" numdims="1"><dimsize dimNr="1">1</dimsize><initial_data>{}</initial_data></hdso>'
 LOW = '<signal idNum="320" name="a" type="lowpass" inputs="TC1_current" parameters="tau"/>'
+RULE = (
+    '\n<hdso idNum="219" name="load" numdims="1"><dimsize dimNr="1">1</dimsize><initial_data>1</initial_data></hdso>'
+    '\n<hdso idNum="221" name="late" abstractType="boolstring" datatype="int" xmltype="char" numdims="2">'
+    '<dimsize dimNr="1">2</dimsize><dimsize dimNr="2">30</dimsize>\n<initial_data>{}</initial_data></hdso>'
+)
 ONE = ("parameters.xml", TAU.format(1))
 
 
@@ -107,6 +112,9 @@ ONE = ("parameters.xml", TAU.format(1))
         ((("sensors.xml", LOW.replace("lowpass", "iir").replace("tau", "tau tau")), ONE), None),
         ((("sensors.xml", LOW), ("parameters.xml", TAU.format(-0.1))), None),
         ((("sensors.xml", LOW.replace("lowpass", "delay")), ("parameters.xml", TAU.format(61))), None),
+        ((("parameters.xml", RULE.format("TC1_current@61 &gt; load")),), None),
+        ((("parameters.xml", RULE.format("TC1_current@-1 &gt; load")),), None),
+        ((("parameters.xml", RULE.format("TC1_current@1 &gt; load")),), ""),
     ],
 )
 def test_what_is_refused_is_said_as_the_page_has_it(

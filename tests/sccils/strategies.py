@@ -179,11 +179,12 @@ muscles = st.builds(
     fullname=labels,
     description=texts,
 )
+operands = some(ids | names | st.builds(doc.Delayed, ids | names, st.integers(1, 60_000_000)))
 activations = st.builds(
     doc.MuscleActivation,
     st.integers(-999, 2**31 - 1),
     st.sampled_from(get_args(doc.ActivationFunction)),
-    sensors=refs,
+    sensors=operands,
     parameters=refs,
     mods=some(mods()),
     name=labels,
@@ -258,7 +259,7 @@ joints = st.builds(
     fullname=labels,
     description=texts,
 )
-jointlists = st.builds(doc.JointList, joints=some(joints), name=labels, fullname=labels, description=texts)
+jointlists = st.builds(doc.JointList, joints=some(joints), name=labels, fullname=labels, description=texts, **newer)
 
 commands = st.builds(
     doc.Command,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,11 @@ BLOCKS = (
     ("high", "highpass", "low", "tau"), ("rate", "derivative", "FT_angle", "tau"), ("bare", "derivative", "low", ""),
     ("area", "integral", "high", ""), ("leaky", "integral", "FT_current", "tau"), ("late", "delay", "FT_angle", "tau"),
     ("spread", "delay", "FT_angle", "tau w"), ("white", "noise", "low", "w"), ("walk", "noise", "", "w tau"),
-    ("all", "sum", "low rate walk FT_angle", ""), ("some", "sum", "low rate", "two"), ("both", "product", "low rate", ""),
+    ("all", "sum", "low rate walk FT_angle", ""), ("some", "sum", "low rate", "two"),
+    ("both", "product", "low rate", ""),
     ("turned", "gain", "all", "tau w"), ("up", "threshold", "some", "w"), ("size", "abs", "some", ""),
-    ("least", "min", "low rate tau", ""), ("most", "max", "low rate tau", ""), ("slow", "ratelimit", "FT_angle", "fast"),
+    ("least", "min", "low rate tau", ""), ("most", "max", "low rate tau", ""),
+    ("slow", "ratelimit", "FT_angle", "fast"),
     ("falls", "ratelimit", "FT_angle", "fast w"), ("mapped", "table", "FT_angle", "places values"),
     ("iir", "iir", "FT_angle", "values poles"),
 )  # fmt: skip
@@ -93,6 +96,25 @@ TUNED = (
     '<hdsoMod idNum="961" NumElts="1" datatype="double" time="0.3">0.05</hdsoMod>'
     '<hdsoMod idNum="960" NumElts="1" time="0.5">0</hdsoMod><hdsoMod idNum="964" NumElts="1" time="0.5">65</hdsoMod>'
     '<hdsoMod idNum="961" NumElts="1" datatype="double" time="0.6">0</hdsoMod>'
+)
+
+
+def rule(number: int, text: str, time_s: float) -> str:
+    return f'<hdsoMod idNum="{number}" NumElts="{len(text)}" datatype="char" time="{time_s}">{escape(text)}</hdsoMod>'
+
+
+LATE = (
+    (r'activation_sensors="(\w+)', r'activation_sensors="\1@0.0213'),
+    ("<jointlist ", '<jointlist version="0.2" '),
+)
+"""Every first sensor of an activation is late."""
+LATE_RULES = (
+    rule(162, "307@0.05 < 103", 0.1)
+    + rule(169, "(302@0.02 > 106@0.1)|190@0.2", 0.15)
+    + rule(163, "162@0.03 | (307@0.3 < 103)", 0.2)
+    + rule(162, "307@0.01 < 103@60", 0.5)
+    + rule(163, "162 | (302 > 101)", 0.7)
+    + '<hdsoMod idNum="103" NumElts="1" time="0.41">90</hdsoMod>'
 )
 
 
@@ -140,6 +162,9 @@ def mode(joint: str, how: str) -> tuple[str, str]:
         ("every block", {"changes": with_blocks(), "script": TUNED, "more": {"seed": 5}}),
         ("every block with missed replies", {"changes": with_blocks(), "script": TUNED, "shake": "missed"}),
         ("every block by the daemon", {"changes": with_blocks(), "script": TUNED, "shake": "missed", "clock": "real"}),
+        ("delays", {"changes": (*ZOO, *LATE), "script": LATE_RULES}),
+        ("delays with missed replies", {"changes": (*ZOO, *LATE), "script": LATE_RULES, "shake": "missed"}),
+        ("delays by the daemon", {"changes": (*ZOO, *LATE), "script": LATE_RULES, "clock": "real"}),
         ("no control", {"changes": ((r'control_mode="position"', 'control_mode="none"'),)}),
         ("another unit of output, on AI framing", {"bus": "emulated:?wck=1&baud=115200", "changes": WCK}),
         ("uneven exchanges", {"bus": "emulated:?jitter_us=300"}),

@@ -47,6 +47,8 @@ PAUSES_NS = (0, 1, 2_000_000)
 SHAKES = ("nothing", "alternating", "missed", "gradual", "periods")
 """What goes on besides stepping: commands that change their direction, replies that are missed, gradual edits, periods
 and pauses that change in flight."""
+NEWER = re.compile("@|<when|<sense")
+"""What makes a script one of SCCILS 0.2."""
 SERVOS = ("own", "fast")
 """The AI motors of the configuration, or STS3215 on a bus of 1 Mbit/s, as fast as it goes."""
 
@@ -119,7 +121,8 @@ def documents(case: Case, folder: Path) -> tuple[Path, Path]:
         (config / name).write_text(text)
     script = folder / "script.xml"
     entries = f'<hdsoMod idNum="1" NumElts="1" datatype="llint" time="0">{case.pause_ns}</hdsoMod>{case.script}'
-    script.write_text(f"<hdsoscript>{entries}{_shaking(case)}</hdsoscript>")
+    version = ' version="0.2"' if NEWER.search(case.script) else ""
+    script.write_text(f"<hdsoscript{version}>{entries}{_shaking(case)}</hdsoscript>")
     return config, script
 
 

@@ -24,11 +24,14 @@ class StateTransition:
     """
 
     def __init__(self, plan: Plan, store: Store, board: Board, rulebook: Rulebook) -> None:
-        self._board, self._rules = board, rulebook.in_force
+        self._board, self._rules, self._delays = board, rulebook.in_force, rulebook.delays
         self._modules = [_Module(plan, store, joint) for joint in plan.joints if joint.states]
         self._names = [state.name for state in plan.states]
         self._activations: list[list[tuple[int, Callable[[], float]]]] = [
-            [(activation.muscle, bind_activation(activation, store)) for activation in state.activations]
+            [
+                (activation.muscle, bind_activation(activation, store, rulebook.delays))
+                for activation in state.activations
+            ]
             for state in plan.states
         ]
         self.overlaps = [0] * len(plan.joints)
@@ -43,6 +46,8 @@ class StateTransition:
         board = self._board
         if not board.sensed:
             return
+        if self._delays.histories:
+            self._delays.recall(now_ns)
         states, rules = board.states, self._rules
         for module in self._modules:
             current = states[module.joint]
