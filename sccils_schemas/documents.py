@@ -70,6 +70,7 @@ SignalType = Literal[
     "rawload",
     "other",
 ]
+SenseMode = Literal["off", "hold", "value"]
 RangeType = Literal["suggested", "valid", "normal", "invalid"]
 Representation = Literal["text", "HDSO"]
 Direction = Literal[1, -1]
@@ -147,7 +148,37 @@ class Gradual:
     line: int = _line()
 
 
-ScriptEntry = HdsoMod | HdsoSpec | Gradual | PlantEntry
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """`sense`: what is sensed of a sensor from now on: a value, what is sensed now, or what is measured (since 0.2)."""
+
+    time_s: Decimal
+    sensor: Ref
+    mode: SenseMode
+    value: float | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """`when`: writes that are made once a rule has been true for a while (since 0.2).
+
+    The rule counts from `time_s` to `until_s`. The writes come `after_s` later; so many times, 0 for as often as it is,
+    the next time not before `refractory_s` have passed since it was found true.
+    """
+
+    rule: str
+    mods: tuple[HdsoMod, ...]
+    holds_s: Decimal = Decimal(0)
+    after_s: Decimal = Decimal(0)
+    time_s: Decimal = Decimal(0)
+    until_s: Decimal | None = None
+    times: int = 1
+    refractory_s: Decimal = Decimal(0)
+    line: int = _line()
+
+
+ScriptEntry = HdsoMod | HdsoSpec | Gradual | Sense | When | PlantEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from sccils_schemas.values import (
     LABEL,
     NUMBER,
     OPERANDS,
+    REF,
     REFS,
     SECONDS,
     STRIPPED,
@@ -99,14 +100,15 @@ class _Mod(_ReferenceElement):
 
 
 class _Gradual(Element):
-    """A gradual change, whose hdsoMods have no times of their own."""
+    """A gradual change, or a trigger, whose hdsoMods have no times of their own."""
 
     def fields(self, reader: Reader, node: Node) -> Fields:
         """Report times inside."""
         for child in node.children:
             if "time" in child.attributes:
-                hint = "the times of its steps follow from time, duration and steps"
-                reader.attribute_error(child, "time", "an hdsoMod inside <gradual> has a time", "no time", hint)
+                steps = "the times of its steps follow from time, duration and steps"
+                hint = steps if node.tag == "gradual" else "it comes after the rule has held"
+                reader.attribute_error(child, "time", f"an hdsoMod inside <{node.tag}> has a time", "no time", hint)
                 del child.attributes["time"]
         return super().fields(reader, node)
 
@@ -311,7 +313,41 @@ Element("height", by_hand.HeightEntry, TIME, Attribute("cm", "cm", NUMBER))
 Element("load", by_hand.LoadEntry, TIME, Attribute("newton", "newton", NUMBER), DURATION)
 Element("disconnect", by_hand.DisconnectEntry, TIME, Attribute("joint", "joint", TEXT), DURATION)
 Element("reconnect", by_hand.ReconnectEntry, TIME, DURATION)
-ENTRIES = ("hdsoMod", "hdsoSpec", "gradual", "kick", "ground", "height", "load", "disconnect", "reconnect")
+Element(
+    "sense",
+    doc.Sense,
+    TIME,
+    Attribute("sensor", "sensor", REF),
+    Attribute("mode", "mode", words(doc.SenseMode)),
+    Attribute("value", "value", NUMBER),
+    since="0.2",
+)
+_Gradual(
+    "when",
+    doc.When,
+    Attribute("rule", "rule", TEXT),
+    Attribute("holds", "holds_s", SECONDS),
+    Attribute("after", "after_s", SECONDS),
+    Attribute("from", "time_s", SECONDS),
+    Attribute("until", "until_s", SECONDS),
+    Attribute("times", "times", COUNT),
+    Attribute("refractory", "refractory_s", SECONDS),
+    MODS,
+    since="0.2",
+)
+ENTRIES = (
+    "hdsoMod",
+    "hdsoSpec",
+    "gradual",
+    "sense",
+    "when",
+    "kick",
+    "ground",
+    "height",
+    "load",
+    "disconnect",
+    "reconnect",
+)
 Element(
     "hdsoscript",
     doc.HdsoScript,

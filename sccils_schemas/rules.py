@@ -40,6 +40,8 @@ MAX_DELAY_TEXT = 40
 """Longest delay, in characters."""
 MAX_NESTING = 32
 """Deepest parentheses."""
+TIME = "time"
+"""In a trigger's rule: seconds since the start of the engine, unless there is an HDSO of this name."""
 DEFAULT_WIDTH = 30
 """Columns of a boolstring HDSO in the printed configurations."""
 

@@ -138,6 +138,13 @@ def _operands(given: Given) -> tuple[Operand, ...]:
     return tuple(found)
 
 
+def _one_ref(given: Given) -> Ref:
+    found = _refs(given)
+    if len(found) != 1:
+        given.error(f"{given.name}='{shorten(given.text, 30)}'", "one HDSO id or name")
+    return found[0] if len(found) == 1 else given.reader.stand_in()
+
+
 def _delay(given: Given, word: str, delay: str, start: int) -> int:
     hint = "seconds follow the @: TC1_current@0.03"
     try:
@@ -180,6 +187,7 @@ FLAG = kind(lambda given: given.text.strip(SPACE) == "y", lambda value: "y" if v
 NUMBER = kind(_number, write_number, 1.0)
 SECONDS = kind(_seconds, str, Decimal(0))
 REFS = kind(_refs, lambda refs: " ".join(map(str, refs)))
+REF = ValueKind(_one_ref, str, lambda reader, _: reader.stand_in())
 OPERANDS = kind(_operands, lambda operands: " ".join(map(str, operands)))
 COLOUR = kind(_colour, write_data)
 FORCE = kind(_force, write_data)

@@ -8,6 +8,7 @@ rules may reach into one another is bounded (`sccils_schemas.nesting`), and with
 from __future__ import annotations
 
 import functools
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from nuc_engine.control.delays import Delays
@@ -16,14 +17,17 @@ from nuc_engine.model.store import BufferView, Store
 from sccils_schemas.documents import Ref
 from sccils_schemas.nesting import RuleParts, first_faults, knots, parts_of
 from sccils_schemas.rules import (
+    TIME,
     And,
     Inequality,
     Rule,
     RuleError,
     Variable,
     decode_rule,
+    format_rule,
     has_delay,
     operands,
+    parse_rule,
     shifted,
     variables,
 )
@@ -43,6 +47,8 @@ class Rulebook:
         self.delays = Delays(store)
         self._trees: dict[int, Rule] = {}
         self._late: dict[tuple[int, int], Predicate] = {}
+        self._held: list[Rule] = []
+        self._time_s: BufferView = memoryview(array("d", [0.0]))
 
     def decode(self, index: int, code: Sequence[int]) -> Predicate:
         """Return the callable of a rule's integer code (flag row, then value row).
@@ -50,6 +56,32 @@ class Rulebook:
         Raises RuleError for code that is no rule, or names an unknown or a vector HDSO.
         """
         return self._bind(self._tree(index, code), live=False)
+
+    def read(self, text: str) -> Rule:
+        """Return the tree of a rule that stands in no HDSO: operands are ids, and `time`. Raises RuleError."""
+        tree = parse_rule(text)
+        self._bind(tree, live=False)
+        return tree
+
+    def hold(self, tree: Rule) -> Predicate:
+        """Return the callable of such a rule, and remember what it needs."""
+        self._held.append(tree)
+        return self._bind(tree, live=True)
+
+    def let_go(self, tree: Rule) -> None:
+        """Forget what only this rule needs."""
+        self._held = [item for item in self._held if item is not tree]
+        self._release()
+
+    def set_time(self, now_ns: int) -> None:
+        """Let `time` be this, and what has a delay be what it was its delay before."""
+        self._time_s[0] = now_ns * 1e-9
+        if self.delays.histories:
+            self.delays.recall(now_ns)
+
+    def shown(self, tree: Rule) -> str:
+        """Return a rule as text, by names."""
+        return format_rule(tree, {hdso.id_num: hdso.name for hdso in self.plan.hdsos})
 
     def unset_operand(self, index: int, code: Sequence[int]) -> HdsoPlan | None:
         """Return the first operand that has no value yet, sensors apart: they get theirs with the first exchange."""
@@ -123,6 +155,8 @@ class Rulebook:
         return lambda: a[i] > b[j]
 
     def _number(self, operand: Variable, *, live: bool) -> tuple[BufferView, int]:
+        if operand.ref == TIME and not operand.delay_us:
+            return self._time_s, 0
         hdso = self._hdso(operand.ref)
         if hdso.kind == "boolstring":
             raise RuleError(f"HDSO {operand.ref} ({hdso.name}) is a rule; it can not be compared with < or >")
@@ -159,16 +193,18 @@ class Rulebook:
         """Forget the histories that no rule in force and no activation reads any more."""
         needed = {slot for state in self.plan.states for item in state.activations for slot in item.sensors}
         wanted: set[tuple[int, int]] = set()
-        ahead = [(index, 0) for index in self._trees]
+        ahead = [(tree, 0) for tree in (*self._trees.values(), *self._held)]
         while ahead:
-            index, delay_us = ahead.pop()
-            for operand in variables(self._trees[index]):
+            tree, delay_us = ahead.pop()
+            for operand in variables(tree):
+                if operand.ref == TIME:
+                    continue
                 hdso, behind_us = self._hdso(operand.ref), operand.delay_us + delay_us
                 if hdso.kind != "boolstring":
                     needed.add(Slot(hdso.index, 0, behind_us))
                 elif behind_us and (hdso.index, behind_us) not in wanted:
                     wanted.add((hdso.index, behind_us))
-                    ahead += [(hdso.index, behind_us)] if hdso.index in self._trees else []
+                    ahead += [(self._trees[hdso.index], behind_us)] if hdso.index in self._trees else []
         for key in self._late.keys() - wanted:
             del self._late[key]
         self.delays.release(needed)

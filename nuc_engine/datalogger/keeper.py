@@ -28,7 +28,16 @@ from nuc_engine.recording.directory import free_name, made_new
 LOST_FOR_GOOD = (BoutLogError, DocumentsMissing, struct.error)
 """What no trying again mends: the bout, or the rest of it, is not logged."""
 
-_FIXED = frozenset({RecordKind.MOTOR, RecordKind.SENSORS, RecordKind.STATES, RecordKind.MUSCLES, RecordKind.START})
+_FIXED = frozenset(
+    {
+        RecordKind.MOTOR,
+        RecordKind.SENSORS,
+        RecordKind.SENSED,
+        RecordKind.STATES,
+        RecordKind.MUSCLES,
+        RecordKind.START,
+    }
+)
 _KIND_NAMES = {int(kind): kind.name.lower() for kind in RecordKind}
 _TIME = struct.Struct("=q")
 _EDITS = frozenset({RecordKind.APPLIED, RecordKind.CONTROL})

@@ -24,7 +24,13 @@ AT_ONCE = -1
 
 ACK_TIMEOUT_S = 2.0
 EACH_CYCLE = frozenset(
-    {int(RecordKind.MOTOR), int(RecordKind.SENSORS), int(RecordKind.STATES), int(RecordKind.MUSCLES)}
+    {
+        int(RecordKind.MOTOR),
+        int(RecordKind.SENSORS),
+        int(RecordKind.SENSED),
+        int(RecordKind.STATES),
+        int(RecordKind.MUSCLES),
+    }
 )
 """Kinds of which only the newest matters here."""
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nuc_engine.verify.documents import Activation, Model
-from nuc_engine.verify.logs import Logs
+from nuc_engine.verify.logs import SENSED, Logs
 from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, past_of, tree_of, unfit
 from nuc_engine.verify.shaft import Shaft
 from nuc_engine.verify.signals import LONGEST_NS, Signals
-from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values
+from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values, single
 from nuc_engine.verify.weight import Weight
 
 FRESH_NS = 250_000_000
@@ -52,9 +52,10 @@ class Leg:
         self.columns = model.columns
         motors = {number: k for k, motor in enumerate(model.motors) for number in (motor.angle, motor.current)}
         sensors = {number for number, hdso in model.hdsos.items() if hdso.kind == "sensor"}
-        self.signals = Signals(model.signals, motors, sensors, store, seed)
+        self.signals = Signals(model.signals, motors, sensors, store, self._feel, seed)
         self.cycle = 0
         self.now_ns = 0
+        self.apart: dict[int, float] = {}
         self.sensed = False
         self.states = [joint.start for joint in model.joints]
         self.entered_ns = [0] * len(model.joints)
@@ -110,17 +111,45 @@ class Leg:
         """Turn replies into angles and loads; a motor without a good reply is skipped."""
         for shaft in self.shafts:
             if (found := shaft.convert()) is not None:
-                self.store.write(shaft.motor.angle, [found[0]])
-                self.store.write(shaft.motor.current, [found[1]])
+                self._feel(shaft.motor.angle, found[0])
+                self._feel(shaft.motor.current, found[1])
         self.sensed = all(shaft.started for shaft in self.shafts)
         if self.sensed:
             stamps = [shaft.stamp_ns for shaft in self.shafts]
-            self.signals.compute(stamps, [shaft.unfiltered for shaft in self.shafts], {})
+            self.signals.compute(stamps, [shaft.unfiltered for shaft in self.shafts])
         if self.sensed and self.pose is None:
-            angles = [(self.model.joints[s.motor.joint].name, self.store.held[s.motor.angle][0]) for s in self.shafts]
+            angles = [(self.model.joints[s.motor.joint].name, self._measured(s.motor.angle)) for s in self.shafts]
             self.pose = dict(angles)
         self.note(now_ns)
-        self.logs.row("SensData.txt", now_ns, [self.store.held[number][0] for number in self.columns])
+        self.logs.row("SensData.txt", now_ns, [self._measured(number) for number in self.columns])
+        if self.apart:
+            self.logs.row(SENSED, now_ns, [self.store.held[number][0] for number in self.columns])
+
+    def _feel(self, number: int, value: float) -> None:
+        """Take what was measured of a sensor, or computed of a signal; where it is clamped it is not what is sensed."""
+        if number in self.apart:
+            self.apart[number] = single(value) if self.model.hdsos[number].datatype == "float" else value
+        else:
+            self.store.write(number, [value])
+
+    def _measured(self, number: int) -> Number:
+        return self.apart.get(number, self.store.held[number][0])
+
+    def _sense(self, number: int, value: float | str) -> bool:
+        """Clamp a sensor at a value, or at what is sensed of it now; or let it be as measured again (D 9.2.1.2)."""
+        felt = {n for motor in self.model.motors for n in (motor.angle, motor.current)}
+        if number not in felt | {signal.number for signal in self.model.signals}:
+            return True
+        if value == "off":
+            if number in self.apart:
+                self.store.write(number, [self.apart.pop(number)])
+        elif value == "hold" or not isinstance(value, str):
+            self.apart.setdefault(number, float(self.store.held[number][0]))
+            if not isinstance(value, str):
+                self.store.write(number, [value])
+        else:
+            return True
+        return False
 
     # --- state transition (D 4.2.2, 6.2.1.3, equations 7-1 to 7-4; readings B5 to B7, B22) ---
 
@@ -205,7 +234,7 @@ class Leg:
             shaft.delta = 0.0
         for muscle, activation in zip(self.model.muscles, self.activations, strict=True):
             shaft = self.shafts[self.model.joints[muscle.joint].motor]
-            theta, l0, r = self.store.held[shaft.motor.angle][0], muscle.l0, muscle.r
+            theta, l0, r = self._measured(shaft.motor.angle), muscle.l0, muscle.r
             length = ((muscle.alpha_deg - theta) * (r * (math.pi / 180.0)) + l0) / l0
             rate = -r * shaft.velocity_rad_s / l0
             try:
@@ -222,7 +251,7 @@ class Leg:
                 text = f"the force of {muscle.name} is no number: its joint is not driven"
                 self._tell(now_ns, "bad_command", muscle.name, text)
         if self.weight is not None:
-            angles = [self.store.held[shaft.motor.angle][0] for shaft in self.shafts]
+            angles = [self._measured(shaft.motor.angle) for shaft in self.shafts]
             for joint, units in zip(self.model.joints, self.weight.units(angles), strict=True):
                 self.shafts[joint.motor].delta += units
         self.logs.row("MuscleData.txt", now_ns, row)
@@ -290,7 +319,9 @@ class Leg:
         return tree
 
     def control(self, what: str, joint_id: int, value: float | str) -> bool:
-        """Change what drives a joint's motor; say whether that is refused."""
+        """Change what drives a joint's motor, or what is sensed of a sensor; say whether that is refused."""
+        if what == "sense":
+            return self._sense(joint_id, value)
         joint = next((joint for joint in self.model.joints if joint.number == joint_id), None)
         if joint is None or joint.motor < 0:
             return True

@@ -56,20 +56,23 @@ def ordered(signals: Sequence[Described]) -> list[Described]:
 
 
 class Signals:
-    """All signals of a leg. `loads` has the motor of each load sensor, `motors` that of each sensor of a motor."""
+    """All signals of a leg. `motors` has the motor of each sensor of one; `feel` takes what is computed."""
 
     def __init__(
-        self, described: Sequence[Described], motors: Mapping[int, int], sensors: set[int], store: Store, seed: int
+        self,
+        described: Sequence[Described],
+        motors: Mapping[int, int],
+        sensors: set[int],
+        store: Store,
+        feel: Callable[[int, float], None],
+        seed: int,
     ) -> None:
-        self.store = store
+        self.store, self.feel = store, feel
         self.all = [_Signal(each, seed) for each in ordered(described)]
         self.motors, self.sensors = motors, sensors
 
-    def compute(self, stamps: Sequence[int], unfiltered: Sequence[float], shown: Mapping[int, float]) -> None:
-        """Compute every signal that has a new sample; `unfiltered` are the motors' loads before their filter.
-
-        `shown` are the signals that are clamped, with what is sensed of them.
-        """
+    def compute(self, stamps: Sequence[int], unfiltered: Sequence[float]) -> None:
+        """Compute every signal that has a new sample; `unfiltered` are the motors' loads before their filter."""
         times: dict[int, int] = {number: stamps[motor] for number, motor in self.motors.items()}
         for signal in self.all:
             own = signal.described
@@ -87,7 +90,7 @@ class Signals:
             except (ArithmeticError, ValueError):
                 value = math.nan
             signal.time_ns = time_ns
-            self.store.write(own.number, [shown.get(own.number, value)])
+            self.feel(own.number, value)
 
 
 class _Signal:

@@ -19,8 +19,18 @@ PlaceOf = Callable[[int], SourcePlace]
 """Tells where a character of a rule's text stands."""
 
 
-def check_rule(text: str, holder: HdsoEntry | None, table: HdsoTable, where: PlaceOf, problems: Problems) -> None:
-    """Report everything wrong with a rule's text. `holder` is the boolstring HDSO that is to hold it."""
+def check_rule(
+    text: str,
+    holder: HdsoEntry | None,
+    table: HdsoTable,
+    where: PlaceOf,
+    problems: Problems,
+    known: Sequence[str] = (),
+) -> None:
+    """Report everything wrong with a rule's text. `holder` is the boolstring HDSO that is to hold it.
+
+    Names that are `known` need not be those of HDSOs.
+    """
     try:
         tokens = tokenise(text)
         tree = parse_tokens(tokens)
@@ -36,6 +46,8 @@ def check_rule(text: str, holder: HdsoEntry | None, table: HdsoTable, where: Pla
         if token.ref is not None:
             columns.setdefault(token.ref, token.column - 1)
     for ref, at in columns.items():
+        if ref in known and table.get(ref) is None:
+            continue
         entry = table.find(ref, where(at), problems)
         if entry is not None:
             _check_operand(entry, table, where(at), problems)

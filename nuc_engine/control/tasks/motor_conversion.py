@@ -10,7 +10,7 @@ from drivers.servo import ReplyStatus
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.extensions import find_extension
 from nuc_engine.model.plan import HdsoPlan, MotorPlan, Plan, Slot
-from nuc_engine.model.store import Store
+from nuc_engine.model.store import BufferView, Store
 
 _OK: Final = int(ReplyStatus.OK)
 NEW: Final = 0.05
@@ -72,6 +72,14 @@ class MotorConversion:
             channel.current_view[channel.current_at] = filtered
         if not board.sensed:
             board.sensed = all(channel.started for channel in self.channels)
+
+    def measure(self, index: int, view: BufferView, at: int) -> None:
+        """Put what is measured of this sensor into this cell from now on."""
+        for channel in self.channels:
+            if channel.angle_index == index:
+                channel.angle_view, channel.angle_at = view, at
+            elif channel.current_index == index:
+                channel.current_view, channel.current_at = view, at
 
 
 class SensorChannel:
