@@ -179,18 +179,25 @@ class LowPass(Block):
         return self.y
 
 
-class HighPass(LowPass):
-    """The input less its low-pass."""
+class HighPass(Block):
+    """The input less its low-pass: y' = x' - y / tau."""
 
     def begin(self, time_ns: int) -> float:
         """Take the first sample."""
-        super().begin(time_ns)
+        self.x, self.y = float(self.view[self.place]), 0.0
         return 0.0
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        low = super().step(time_ns, elapsed_ns)
-        return self.x - low
+        x, tau = float(self.view[self.place]), self.number(0)
+        # By itself, not as a difference, which would have lost its digits where little is left of it.
+        if tau > 0.0:
+            ratio = 1e-9 * elapsed_ns / tau
+            self.y = math.exp(-ratio) * self.y - math.expm1(-ratio) / ratio * (x - self.x)
+        else:
+            self.y = 0.0
+        self.x = x
+        return self.y
 
 
 class Smoothing(Block):

@@ -327,6 +327,9 @@ class Dispatcher:
             self._script_entry.release_ns = self.script.due_ns
             if self.script.due_ns <= now_ns:
                 self._run_script(now_ns)
+        for origin in self.triggers.spent:
+            self._recorder.done(now_ns, Changeset(now_ns, (), origin=origin), 0)
+        self.triggers.spent.clear()
 
     def _on_trigger(self, trigger: Trigger, origin: int) -> None:
         try:

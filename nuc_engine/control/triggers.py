@@ -17,6 +17,8 @@ class Triggers:
     def __init__(self, rulebook: Rulebook) -> None:
         self._rulebook = rulebook
         self.armed: list[ArmedTrigger] = []
+        self.spent: list[int] = []
+        """The requests whose triggers have all done what they were to do; who tells of it takes them away."""
 
     def arm(self, trigger: Trigger, origin: int) -> None:
         """Add one; `origin` is the request it came with. Raises RuleError for a rule that cannot be."""
@@ -48,13 +50,13 @@ class Triggers:
                     item.fired += 1
                     item.since_ns, item.rests_until_ns = -1, now_ns + trigger.refractory_ns
                     cause = f"when {self._rulebook.shown(item.tree)}"
-                    changes.append(
-                        Changeset(now_ns + trigger.after_ns, trigger.writes, origin=item.origin, cause=cause)
-                    )
+                    changes.append(Changeset(now_ns + trigger.after_ns, trigger.writes, cause=cause))
                     if item.fired == trigger.times:
                         spent.append(item)
         if spent:
             self._drop(spent)
+            left = {item.origin for item in self.armed}
+            self.spent += [origin for origin in dict.fromkeys(item.origin for item in spent) if origin not in left]
         return changes
 
     def _drop(self, items: list[ArmedTrigger]) -> None:

@@ -99,6 +99,8 @@ class RingRecorder:
         """A write was made or refused."""
         write = applied.write
         what = (applied.cycle, write.hdso, write.values, applied.replaced, applied.refused, applied.origin)
+        if applied.cause:
+            what = (*what, applied.cause)
         self.put(RecordKind.APPLIED, pack(applied.time_ns, *what), applied.time_ns)
 
     def controlled(self, controlled: Controlled) -> None:

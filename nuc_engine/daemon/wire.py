@@ -29,6 +29,10 @@ MOST_WAITING = 10_000
 """Changesets that may wait for their time."""
 
 
+MOST_ARMED = 100
+"""Triggers that may be armed at once: each is looked at before every evaluation of the rules."""
+
+
 class RecordKind(IntEnum):
     """Kinds of records, core (or, for EVENT, guardian and supervisor) to service."""
 
@@ -36,7 +40,8 @@ class RecordKind(IntEnum):
     SENSORS = 1  # sensors are converted: fixed format
     STATES = 2  # states and activations are set: fixed format
     MUSCLES = 3  # forces and lengths are computed: fixed format
-    # [time_ns, cycle, hdso index, values, replaced by a later one, refused, request]: the writes, then DONE
+    # [time_ns, cycle, hdso index, values, replaced by a later one, refused, request]: the writes, then DONE; behind it
+    # the cause of what a trigger did
     APPLIED = 4
     EVENT = 6  # [time_ns, name, text]
     # [time_ns, cycle, what, joint or (sense) HDSO index, value, refused, request]: see nuc_engine.control.controls
@@ -164,7 +169,8 @@ class CoreCommand(IntEnum):
     since the bout's start; -1 stands for "at once".
     """
 
-    # [request, engine time or -1, [[hdso, [values]] or [hdso, [value], element]...], [[what, joint index, value]...]]
+    # [request, engine time or -1, [[hdso, [values]] or [hdso, [value], element]...], [[what, joint index, value]...],
+    #  [[rule, holds ns, after ns, until ns or -1, times, refractory ns, [[hdso, [values]]...]]...]]
     CHANGESET = 0
     RUN = 1  # [request, delay ns, stop at engine time ns or -1, bout number]
     STOP = 2  # [request, policy "" (the configured one), "off", "hold" or "park"]

@@ -129,15 +129,19 @@ class _Signal:
         """Return the exact answer to straight lines from sample to sample."""
         kind, before = self.described.kind, self.x
         self.x = x
-        if kind in ("lowpass", "highpass"):
-            if self.described.per_sample:
-                self.y = x if first else one[0] * x + (1.0 - one[0]) * self.y
-                return self.y
+        if kind == "lowpass" and self.described.per_sample:
+            self.y = x if first else one[0] * x + (1.0 - one[0]) * self.y
+            return self.y
+        if kind == "lowpass":
             self.y = x if first else _settled(self.y, before, x, passed, one[0])
-            return self.y if kind == "lowpass" else 0.0 if first else x - self.y
+            return self.y
         if first:
             return 0.0
-        if kind == "derivative":
+        if kind == "highpass":
+            # The answer to a ramp begins with its slope times what has passed, and dies away.
+            r = passed / one[0] if one[0] > 0.0 else math.inf
+            self.y = self.y * math.exp(-r) + (x - before) * (-math.expm1(-r) / r)
+        elif kind == "derivative":
             slope = (x - before) / passed
             kept = math.exp(-passed / one[0]) if one and one[0] > 0.0 else 0.0
             self.y = kept * self.y + (1.0 - kept) * slope

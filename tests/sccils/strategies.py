@@ -84,13 +84,27 @@ by_hand = st.one_of(
     st.builds(hand.DisconnectEntry, times, odd, times),
     st.builds(hand.ReconnectEntry, times, times),
 )
+senses = st.builds(doc.Sense, times, ids | names, st.sampled_from(get_args(doc.SenseMode)), st.none() | doubles)
+whens = st.builds(
+    doc.When,
+    rule=odd,
+    mods=st.lists(mods().map(lambda mod: replace(mod, time_s=Decimal(0))), min_size=1, max_size=2).map(tuple),
+    holds_s=times,
+    after_s=times,
+    time_s=times,
+    until_s=st.none() | times,
+    times=st.integers(0, 999),
+    refractory_s=times,
+)
+newer = {"version": st.just("0.2")}
 scripts = st.builds(
     doc.HdsoScript,
-    entries=some(mods() | specs() | graduals | by_hand, 4),
+    entries=some(mods() | specs() | graduals | senses | whens | by_hand, 4),
     name=labels,
     fullname=labels,
     script_type=labels,
     description=texts,
+    **newer,
 )
 
 
@@ -152,7 +166,6 @@ signals = st.builds(
     ranges=st.just(()),
     initial_data=st.none(),
 )
-newer = {"version": st.just("0.2")}
 hdsolists = st.builds(
     doc.HdsoList,
     hdsos=some(hdsos() | signals, 3),

@@ -12,7 +12,7 @@ import pytest
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.wire import CoreCommand
-from nuc_engine.model.changes import Changeset, JointControl, Write
+from nuc_engine.model.changes import Changeset, JointControl, Trigger, Write
 from nuc_engine.plants.events import Kick
 from nuc_engine.verify import Verdict, verify_bout
 from tests.verify.variants import ZOO, Case, PaperDaemon, documents, run, writes
@@ -118,6 +118,15 @@ LATE_RULES = (
 )
 
 
+CLAMPS = (
+    '<sense time="0" sensor="307" mode="hold"/><sense time="0.1" sensor="TC1_current" mode="value" value="0.25"/>'
+    '<sense time="0.2" sensor="307" mode="off"/><sense time="0.3" sensor="CTr_angle" mode="hold"/>'
+    '<sense time="0.35" sensor="TC1_current" mode="hold"/>'
+    '<sense time="0.5" sensor="CTr_angle" mode="value" value="-7"/>'
+    '<sense time="0.6" sensor="TC1_current" mode="off"/><sense time="0.6" sensor="FT_angle" mode="off"/>'
+)
+
+
 def renamed(old: int, new: int) -> tuple[str, str]:
     """Let motors name other sensors: `old` and the next one become `new` and the next one."""
     named = rf'(then current. -->\s*<hdsoMod idNum="){old}("[^>]*>\s*<hdsoMod idNum="){old + 1}'
@@ -165,6 +174,12 @@ def mode(joint: str, how: str) -> tuple[str, str]:
         ("delays", {"changes": (*ZOO, *LATE), "script": LATE_RULES}),
         ("delays with missed replies", {"changes": (*ZOO, *LATE), "script": LATE_RULES, "shake": "missed"}),
         ("delays by the daemon", {"changes": (*ZOO, *LATE), "script": LATE_RULES, "clock": "real"}),
+        ("clamps", {"changes": ZOO, "script": CLAMPS}),
+        ("clamps, blocks and weight", {
+            "changes": with_blocks(),
+            "script": CLAMPS + '<sense time="0.2" sensor="b_low" mode="value" value="3"/>',
+            "more": {"gravity_compensation": 0.7},
+        }),
         ("no control", {"changes": ((r'control_mode="position"', 'control_mode="none"'),)}),
         ("another unit of output, on AI framing", {"bus": "emulated:?wck=1&baud=115200", "changes": WCK}),
         ("uneven exchanges", {"bus": "emulated:?jitter_us=300"}),
@@ -180,6 +195,26 @@ def test_a_bout_that_ends_since_a_motor_fell_silent_is_computed_to_its_end(tmp_p
     folder = run(Case("lin_roach", bus="emulated:?drop=0.5"), tmp_path)
     assert json.loads((folder / "manifest.json").read_text())["reason"].startswith("motor_silent")
     assert verify_bout(folder).good
+
+
+def clamps(daemon: PaperDaemon) -> None:
+    """Change what is sensed, also to what is refused."""
+    load, angle = daemon.hdso("TC1_current"), daemon.hdso("FT_angle")
+    for time_ms, index, value in (
+        *((100, load, 0.0), (150, angle, "hold"), (300, load, "off"), (350, angle, 77.7), (400, angle, "odd")),
+        *((420, daemon.hdso("motor_speed"), 1.0), (500, angle, "off"), (510, load, "hold")),
+    ):
+        daemon.edit(Changeset(0, (), controls=(JointControl("sense", index, value),)), time_ms * MS)
+    daemon.run(0.8)
+
+
+def triggered(daemon: PaperDaemon) -> None:
+    """Let rules wait for what happens: what they do is as recorded."""
+    made = (Write(daemon.hdso(109), (63.5,)),)
+    rules = (("302@0.02 > 101", 0, 0), ("(307 > 109) & (time > 194)", 10 * MS, 33 * MS), ("191", 0, 50 * MS))
+    for rule, holds_ns, after_ns in rules:
+        daemon.trigger(Trigger(rule, made, holds_ns, after_ns, -1, 2, 60 * MS), 50 * MS)
+    daemon.run(0.8)
 
 
 def controls(daemon: PaperDaemon) -> None:
@@ -249,7 +284,9 @@ def served(tmp_path: Path, course: Any, case: Case, **options: Any) -> tuple[Pat
     return folder, verify_bout(folder)
 
 
-@pytest.mark.parametrize("course", [controls, edits, unplugged, dumped, latched, told_off], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "course", [controls, edits, clamps, triggered, unplugged, dumped, latched, told_off], ids=lambda f: f.__name__
+)
 @pytest.mark.parametrize("cost_ns", [0, 3000], ids=["at once", "taking time"])
 def test_a_daemons_bout_is_as_computed(course: Any, cost_ns: int, tmp_path: Path) -> None:
     folder, verdict = served(tmp_path, course, Case("lin_roach", changes=ZOO), cost_ns=cost_ns)

@@ -95,7 +95,9 @@ class Script:
                 for trigger in changeset.triggers:
                     self._arm(trigger, changeset.origin)
             self.requests.extend((changeset.origin, request) for request in changeset.requests)
-            self._on_done(now_ns, changeset, refused)
+            # What triggers is done when it has done all that it is to do.
+            if not changeset.triggers:
+                self._on_done(now_ns, changeset, refused)
 
     def _make_controls(self, changeset: Changeset, now_ns: int) -> int:
         reasons = [(control, self._control(control)) for control in changeset.controls]
