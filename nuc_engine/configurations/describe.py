@@ -27,7 +27,7 @@ from nuc_engine.model.values import (
     value_text,
 )
 from sccils_schemas.by_hand import PlantEntry
-from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Servo, Signal, State, seconds_text
+from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Sense, Servo, Signal, State, When, seconds_text
 from sccils_schemas.model import Model
 from sccils_schemas.names import printable
 from sccils_schemas.ranges import both_ways
@@ -57,10 +57,16 @@ def describe_model(model: Model, plan: Plan | None = None) -> Data:
     return _Describer(model, build_plan(model) if plan is None else plan).model_data()
 
 
-def describe_changes(plan: Plan, changesets: Sequence[Changeset], by_hand: Sequence[PlantEntry] = ()) -> list[Data]:
+def describe_changes(
+    plan: Plan,
+    changesets: Sequence[Changeset],
+    by_hand: Sequence[PlantEntry] = (),
+    nerves: Sequence[Sense | When] = (),
+) -> list[Data]:
     """Return what a script does, one entry per moment: every HDSO it writes, with the values before and after.
 
-    A request for every HDSO is None. What is done to the leg by hand stands as the script has it.
+    A request for every HDSO is None. What is done to the leg by hand, or its senses (`senses`), and what waits for a
+    rule (`triggers`) stand as the script has them.
     """
     names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
     values = list(initial_values(plan))
@@ -75,10 +81,11 @@ def describe_changes(plan: Plan, changesets: Sequence[Changeset], by_hand: Seque
         requests = [_named(plan.hdsos[r.hdso]) if r.hdso >= 0 else None for r in changeset.requests]
         time_s = changeset.time_ns / 1e9
         moments[time_s] = {"time_s": time_s, "changes": changes, "requests": requests, "by_hand": []}
-    for entry in by_hand:
+    for entry in (*by_hand, *nerves):
         time_s = float(entry.time_s)
         moment = moments.setdefault(time_s, {"time_s": time_s, "changes": [], "requests": [], "by_hand": []})
-        moment["by_hand"].append(write_entry(entry))
+        kind = "senses" if isinstance(entry, Sense) else "triggers" if isinstance(entry, When) else "by_hand"
+        moment.setdefault(kind, []).append(write_entry(entry))
     return [moments[time_s] for time_s in sorted(moments)]
 
 

@@ -70,10 +70,14 @@ def change_lines(moments: Sequence[Data], ink: TextStyles = PLAIN) -> Iterator[s
         writes, same = moment["changes"], sum(not change["changes"] for change in moment["changes"])
         remark = f", {same} of them to the value it has already" if same else ""
         by_hand = [text.strip("</>") for text in moment["by_hand"]]
-        told = [f"{len(writes)} written{remark}"] if writes or not by_hand else []
+        bare = by_hand or moment.get("senses") or moment.get("triggers")
+        told = [f"{len(writes)} written{remark}"] if writes or not bare else []
         told += ["by hand"] if by_hand else []
+        nerves = [" ".join(text.split()) for text in (*moment.get("senses", ()), *moment.get("triggers", ()))]
+        told += ["sensed"] if moment.get("senses") else []
+        told += ["waiting"] if moment.get("triggers") else []
         yield f"  at {moment['time_s']:g} s: {'; '.join(told)}"
-        for text in by_hand:
+        for text in (*by_hand, *nerves):
             yield from _wrapped(text, 4)
         for change in (change for change in writes if change["changes"]):
             yield from _change(change, ink)

@@ -140,7 +140,8 @@ class _Signal:
         if kind == "highpass":
             # The answer to a ramp begins with its slope times what has passed, and dies away.
             r = passed / one[0] if one[0] > 0.0 else math.inf
-            self.y = self.y * math.exp(-r) + (x - before) * (-math.expm1(-r) / r)
+            gone = -math.expm1(-r)
+            self.y = self.y * math.exp(-r) + (x - before) * gone / r if r < math.inf else 0.0
         elif kind == "derivative":
             slope = (x - before) / passed
             kept = math.exp(-passed / one[0]) if one and one[0] > 0.0 else 0.0
