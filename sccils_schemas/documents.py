@@ -15,6 +15,34 @@ from typing import Literal
 from sccils_schemas.by_hand import PlantEntry
 
 Ref = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed:
+    """An operand as it was so long ago: `TC1_current@0.03` (since 0.2)."""
+
+    ref: Ref
+    delay_us: int
+
+    def __str__(self) -> str:
+        """Return it as it is written."""
+        return f"{self.ref}@{seconds_text(self.delay_us)}"
+
+
+Operand = Ref | Delayed
+
+
+def ref_of(operand: Operand) -> Ref:
+    """Return the HDSO that an operand reads, now or before."""
+    return operand.ref if isinstance(operand, Delayed) else operand
+
+
+def seconds_text(microseconds: int) -> str:
+    """Return a delay as it is written: in seconds, with as many decimals as it takes."""
+    whole, rest = divmod(microseconds, 1_000_000)
+    return f"{whole}.{rest:06d}".rstrip("0").rstrip(".")
+
+
 DataType = Literal["float", "double", "int", "lint", "llint", "char", "uchar"]
 Version = Literal["0.1", "0.2"]
 ControlMode = Literal["position", "force", "muscle", "none"]
@@ -50,6 +78,7 @@ SignalType = Literal[
 ]
 DecayShape = Literal["linear", "exponential", "power"]
 Counted = Literal["all", "sensory"]
+SenseMode = Literal["off", "hold", "value"]
 RangeType = Literal["suggested", "valid", "normal", "invalid"]
 Representation = Literal["text", "HDSO"]
 Direction = Literal[1, -1]
@@ -127,7 +156,37 @@ class Gradual:
     line: int = _line()
 
 
-ScriptEntry = HdsoMod | HdsoSpec | Gradual | PlantEntry
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """`sense`: what is sensed of a sensor from now on: a value, what is sensed now, or what is measured (since 0.2)."""
+
+    time_s: Decimal
+    sensor: Ref
+    mode: SenseMode
+    value: float | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """`when`: writes that are made once a rule has been true for a while (since 0.2).
+
+    The rule counts from `time_s` to `until_s`. The writes come `after_s` later; so many times, 0 for as often as it is,
+    the next time not before `refractory_s` have passed since it was found true.
+    """
+
+    rule: str
+    mods: tuple[HdsoMod, ...]
+    holds_s: Decimal = Decimal(0)
+    after_s: Decimal = Decimal(0)
+    time_s: Decimal = Decimal(0)
+    until_s: Decimal | None = None
+    times: int = 1
+    refractory_s: Decimal = Decimal(0)
+    line: int = _line()
+
+
+ScriptEntry = HdsoMod | HdsoSpec | Gradual | Sense | When | PlantEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +345,7 @@ class MuscleActivation:
 
     muscle: int
     function: ActivationFunction
-    sensors: tuple[Ref, ...] = ()
+    sensors: tuple[Operand, ...] = ()
     parameters: tuple[Ref, ...] = ()
     mods: tuple[HdsoMod, ...] = ()
     influences: tuple[Influence, ...] = ()
@@ -327,15 +386,6 @@ class Central:
 
 
 @dataclass(frozen=True, slots=True)
-class Blend:
-    """`blend`: over what width, in its units, a signal's events in the state's rule grow from nothing to true."""
-
-    signal: Ref
-    width: Ref
-    line: int = _line()
-
-
-@dataclass(frozen=True, slots=True)
 class State:
     """`state`: one action of a module. `action` is what a module without a motor does on entering it."""
 
@@ -346,7 +396,6 @@ class State:
     dwell_time: HdsoMod | None = None
     action: Action | None = None
     central: Central | None = None
-    blends: tuple[Blend, ...] = ()
     fullname: str | None = None
     description: str | None = None
     plotstyle: PlotStyle | None = None

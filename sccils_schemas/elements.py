@@ -41,6 +41,7 @@ from sccils_schemas.values import (
     LABEL,
     NUMBER,
     ONE_NUMBER,
+    OPERANDS,
     REF,
     REFS,
     SECONDS,
@@ -101,14 +102,15 @@ class _Mod(_ReferenceElement):
 
 
 class _Gradual(Element):
-    """A gradual change, whose hdsoMods have no times of their own."""
+    """A gradual change, or a trigger, whose hdsoMods have no times of their own."""
 
     def fields(self, reader: Reader, node: Node) -> Fields:
         """Report times inside."""
         for child in node.children:
             if "time" in child.attributes:
-                hint = "the times of its steps follow from time, duration and steps"
-                reader.attribute_error(child, "time", "an hdsoMod inside <gradual> has a time", "no time", hint)
+                steps = "the times of its steps follow from time, duration and steps"
+                hint = steps if node.tag == "gradual" else "it comes after the rule has held"
+                reader.attribute_error(child, "time", f"an hdsoMod inside <{node.tag}> has a time", "no time", hint)
                 del child.attributes["time"]
         return super().fields(reader, node)
 
@@ -326,7 +328,41 @@ Element("height", by_hand.HeightEntry, TIME, Attribute("cm", "cm", NUMBER))
 Element("load", by_hand.LoadEntry, TIME, Attribute("newton", "newton", NUMBER), DURATION)
 Element("disconnect", by_hand.DisconnectEntry, TIME, Attribute("joint", "joint", TEXT), DURATION)
 Element("reconnect", by_hand.ReconnectEntry, TIME, DURATION)
-ENTRIES = ("hdsoMod", "hdsoSpec", "gradual", "kick", "ground", "height", "load", "disconnect", "reconnect")
+Element(
+    "sense",
+    doc.Sense,
+    TIME,
+    Attribute("sensor", "sensor", REF),
+    Attribute("mode", "mode", words(doc.SenseMode)),
+    Attribute("value", "value", NUMBER),
+    since="0.2",
+)
+_Gradual(
+    "when",
+    doc.When,
+    Attribute("rule", "rule", TEXT),
+    Attribute("holds", "holds_s", SECONDS),
+    Attribute("after", "after_s", SECONDS),
+    Attribute("from", "time_s", SECONDS),
+    Attribute("until", "until_s", SECONDS),
+    Attribute("times", "times", COUNT),
+    Attribute("refractory", "refractory_s", SECONDS),
+    MODS,
+    since="0.2",
+)
+ENTRIES = (
+    "hdsoMod",
+    "hdsoSpec",
+    "gradual",
+    "sense",
+    "when",
+    "kick",
+    "ground",
+    "height",
+    "load",
+    "disconnect",
+    "reconnect",
+)
 Element(
     "hdsoscript",
     doc.HdsoScript,
@@ -470,18 +506,17 @@ Element(
     OneChild("action", "action"),
     OneChild("rule", "transition_rule", stand_in=doc.TransitionRule(None, ())),
     OneChild("central", "central"),
-    Children("blends", ("blend",)),
 )
 Element("action", doc.Action, DESCRIPTION, MODS, since="0.2")
 Element("central", doc.Central, *attributes(REF, rule="rule", hold="hold"), DESCRIPTION, since="0.2")
-Element("blend", doc.Blend, *attributes(REF, signal="signal", width="width"), since="0.2")
 Element(
     "muscle_activation",
     doc.MuscleActivation,
     NAME,
     Attribute("muscle", "muscle", whole()),
     Attribute("activation_function", "function", ValueKind(STRIPPED.read, str, _likely)),
-    *attributes(REFS, activation_sensors="sensors", activation_parameters="parameters"),
+    Attribute("activation_sensors", "sensors", OPERANDS),
+    Attribute("activation_parameters", "parameters", REFS),
     Attribute("bounds", "bounds", REFS, since="0.2"),
     DESCRIPTION,
     MODS,

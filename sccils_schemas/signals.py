@@ -113,7 +113,7 @@ def in_order(signals: Iterable[Signal]) -> tuple[list[Signal], list[list[Signal]
         try:
             return [left[number] for number in TopologicalSorter(graph).static_order()], circles
         except CycleError as error:
-            # The sorter names each one that the next one takes, the first one twice.
-            circle: list[int] = error.args[1][1:]
+            # The sorter names the first one twice, and after each one that takes it.
+            circle: list[int] = error.args[1][:0:-1]
             circles.append([left[number] for number in circle])
             left = {number: signal for number, signal in left.items() if number not in circle}

@@ -12,10 +12,13 @@ from typing import TypeVar
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.mapping import ELEMENTS, ElementToWrite
 from sccils_schemas.problems import Problems
+from sccils_schemas.rules import is_delayed
 from sccils_schemas.xmlread import Node
 
 _Branch = TypeVar("_Branch", Node, ElementToWrite)
 FIRST = "0.1"
+RULES_DELAYED = "0.2"
+"""Since when operands can have a delay."""
 HINT = 'write version="0.2" on its root'
 
 
@@ -38,5 +41,14 @@ def newer(root: _Branch, version: str = FIRST) -> Iterator[tuple[_Branch, str, s
     elif element is not None:
         since = element.attributes_since
         yield from ((root, name, since[name]) for name in root.attributes if since.get(name, "") > version)
+    if version < RULES_DELAYED and any(map(is_delayed, _rule_texts(root))):
+        yield root, "@", RULES_DELAYED
     for child in root.children:
         yield from newer(child, version)  # pyright: ignore[reportArgumentType]  # children are of their parent's type
+
+
+def _rule_texts(element: Node | ElementToWrite) -> list[str]:
+    """Return the texts of an element in which operands stand."""
+    found = [element.attributes[name] for name in ("boolstring", "activation_sensors") if name in element.attributes]
+    written = element.tag == "initial_data" or element.attributes.get("datatype") == "char"
+    return [*found, element.text] if written else found

@@ -66,5 +66,6 @@ class WatchedRecorder(BoutRecorder):
             self._foot = records[-1][1:]
         if self._complete is not None:
             time_ns, board = self._complete
-            values = values_of(board, [view[at] for view, at in self._cells])
+            sensed = [view[at] for view, at in self._cells]
+            values = values_of(board, store.measured(self._plan.sensor_columns, sensed))
             self._watch.cycle(now_ns, [time_ns, board.cycle, 1, Mode.RUNNING.value, *values, *self._foot])

@@ -24,13 +24,14 @@ Cells = Sequence[tuple[BufferView, int]]
 
 
 class Block:
-    """One block with the cells of its inputs and parameters."""
+    """One block with the cells of what it takes: `view` is of its first input, `held` of its first parameter."""
 
     def __init__(self, plan: SignalPlan, store: Store, seed: int) -> None:
         self.inputs: Cells = [store.locate(slot) for slot in plan.inputs]
         self.parameters: Sequence[Cells] = [[store.locate(slot) for slot in slots] for slots in plan.parameters]
         self.name, self.seed = plan.name, seed
         self.view, self.place = self.inputs[0] if self.inputs else store.locate(plan.output)
+        self.held, self.held_at = self.parameters[0][0] if self.parameters else (self.view, self.place)
         self.x = self.y = 0.0
         self.prepare()
 
@@ -89,7 +90,8 @@ class Gain(Block):
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        return self.number(0) * self.view[self.place] + self.number(1)
+        gain, x = self.held[self.held_at], self.view[self.place]
+        return gain * x + self.number(1) if len(self.parameters) > 1 else gain * x
 
 
 class Threshold(Block):
@@ -97,7 +99,7 @@ class Threshold(Block):
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        return 1.0 if self.view[self.place] > self.number(0) else 0.0
+        return 1.0 if self.view[self.place] > self.held[self.held_at] else 0.0
 
 
 class Magnitude(Block):
@@ -105,7 +107,7 @@ class Magnitude(Block):
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        return abs(float(self.view[self.place]))
+        return abs(self.view[self.place])
 
 
 class Least(Block):
@@ -134,9 +136,9 @@ class Derivative(Block):
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        x = float(self.view[self.place])
+        x: float = self.view[self.place]
         rate = (x - self.x) * 1e9 / elapsed_ns
-        tau = self.number(0)
+        tau: float = self.held[self.held_at] if self.parameters else 0.0
         self.x = x
         self.y = rate + (self.y - rate) * math.exp(-1e-9 * elapsed_ns / tau) if tau > 0.0 else rate
         return self.y
@@ -152,11 +154,12 @@ class Integral(Block):
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        x, elapsed = float(self.view[self.place]), 1e-9 * elapsed_ns
+        x: float = self.view[self.place]
+        elapsed = 1e-9 * elapsed_ns
         if len(self.parameters) == 0:
             self.y += 0.5 * (self.x + x) * elapsed
         else:
-            tau = self.number(0)
+            tau: float = self.held[self.held_at]
             # Without any memory there is nothing: the limit of ever shorter time constants.
             self.y = tau * followed(self.y / tau, self.x, x, elapsed, tau) if tau > 0.0 else 0.0
         self.x = x
@@ -173,24 +176,32 @@ class LowPass(Block):
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        x = float(self.view[self.place])
-        self.y = followed(self.y, self.x, x, 1e-9 * elapsed_ns, self.number(0))
+        x: float = self.view[self.place]
+        self.y = followed(self.y, self.x, x, 1e-9 * elapsed_ns, self.held[self.held_at])
         self.x = x
         return self.y
 
 
-class HighPass(LowPass):
-    """The input less its low-pass."""
+class HighPass(Block):
+    """The input less its low-pass: y' = x' - y / tau."""
 
     def begin(self, time_ns: int) -> float:
         """Take the first sample."""
-        super().begin(time_ns)
+        self.x, self.y = float(self.view[self.place]), 0.0
         return 0.0
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        low = super().step(time_ns, elapsed_ns)
-        return self.x - low
+        x: float = self.view[self.place]
+        tau: float = self.held[self.held_at]
+        # By itself, not as a difference, which would have lost its digits where little is left of it.
+        if tau > 0.0:
+            ratio = 1e-9 * elapsed_ns / tau
+            self.y = math.exp(-ratio) * self.y - math.expm1(-ratio) / ratio * (x - self.x)
+        else:
+            self.y = 0.0
+        self.x = x
+        return self.y
 
 
 class Smoothing(Block):
@@ -203,7 +214,7 @@ class Smoothing(Block):
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        weight = self.number(0)
+        weight: float = self.held[self.held_at]
         self.y = weight * self.view[self.place] + (1.0 - weight) * self.y
         return self.y
 
@@ -281,7 +292,7 @@ class Noise(Block):
         # A process of this deviation for ever: what it keeps and what is new make up its variance.
         self.y = kept * self.y + math.sqrt(1.0 - kept * kept) * drawn
         noise = deviation * self.y
-        return self.view[self.place] + noise if self.inputs else noise
+        return (self.view[self.place] if self.inputs else 0.0) + noise
 
 
 class Delay(Block):
@@ -293,8 +304,8 @@ class Delay(Block):
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
         """Return it."""
-        self.line.put(time_ns, float(self.view[self.place]))
-        return self.line.at(time_ns - round(1e9 * self.number(0)))
+        self.line.put(time_ns, self.view[self.place])
+        return self.line.at(time_ns - round(1e9 * self.held[self.held_at]))
 
 
 class Jitter(Block):

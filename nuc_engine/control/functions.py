@@ -10,12 +10,14 @@ import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from nuc_engine.control.delays import Delays
 from nuc_engine.model.extensions import ADDED, find_extension
-from nuc_engine.model.plan import ActivationPlan, FunctionPlan, InfluencePlan
+from nuc_engine.model.plan import ActivationPlan, FunctionPlan, InfluencePlan, Slot
 from nuc_engine.model.store import BufferView, Store
 
 Function = Callable[[float], float]
 Activation = Callable[[], float]
+Locate = Callable[[Slot], tuple[BufferView, int]]
 
 
 def bind_function(plan: FunctionPlan, store: Store) -> Function:
@@ -67,26 +69,29 @@ _FUNCTIONS: Mapping[str, Callable[..., Function]] = MappingProxyType(
 )
 
 
-def bind_activation(plan: ActivationPlan, store: Store) -> Activation:
+def bind_activation(plan: ActivationPlan, store: Store, delays: Delays | None = None) -> Activation:
     """Return the activation as a callable without arguments.
 
     constant: p0; linear: K(s0) (eq. 7-1); bilinear: 2 K(s0) + K'(s1) (eq. 7-2), with K of eq. 7-3 over the five
     parameters a, b, c, wmin, wmax of each kernel. Influences add gain x f(signal) to any of them; the sum is kept
     within the activation's bounds, 0 and 1 unless given, but is taken no farther from what it is without influences.
+    Sensors with a delay are taken from `delays`; without these, as they are now.
     """
-    base = _bind_base(plan, store)
+    base = _bind_base(plan, store, delays)
     return _influenced(base, plan, store) if plan.influences else base
 
 
-def _bind_base(plan: ActivationPlan, store: Store) -> Activation:
+def _bind_base(plan: ActivationPlan, store: Store, delays: Delays | None) -> Activation:
+    locate: Locate = store.locate if delays is None else delays.locate
     if plan.function.startswith(ADDED):
         added = find_extension("activations", plan.function.removeprefix(ADDED))
-        sensors, cells = ([store.locate(slot) for slot in slots] for slots in (plan.sensors, plan.parameters))
+        sensors = [locate(slot) for slot in plan.sensors]
+        cells = [store.locate(slot) for slot in plan.parameters]
         return lambda: added([view[at] for view, at in sensors], [view[at] for view, at in cells])
     if plan.function == "constant":
         view, at = store.locate(plan.parameters[0])
         return lambda: view[at]
-    kernels = [_kernel(plan, store, k) for k in range(len(plan.sensors))]
+    kernels = [_kernel(plan, store, locate, k) for k in range(len(plan.sensors))]
     if plan.function == "linear":
         return kernels[0]
     first, second = kernels
@@ -119,8 +124,8 @@ def _influence(plan: InfluencePlan, store: Store) -> Activation:
     return lambda: gain[k] and gain[k] * function(signal[at])
 
 
-def _kernel(plan: ActivationPlan, store: Store, number: int) -> Activation:
-    sensor, at = store.locate(plan.sensors[number])
+def _kernel(plan: ActivationPlan, store: Store, locate: Locate, number: int) -> Activation:
+    sensor, at = locate(plan.sensors[number])
     cells = [store.locate(slot) for slot in plan.parameters[5 * number : 5 * number + 5]]
     (va, a), (vb, b), (vc, c), (vlow, low), (vhigh, high) = cells
 

@@ -27,10 +27,11 @@ class PlanError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One element (row-major) of one HDSO: `plan.hdsos[hdso]`, element `element`."""
+    """One element (row-major) of one HDSO: `plan.hdsos[hdso]`, element `element`; of an operand, so long ago."""
 
     hdso: int
     element: int = 0
+    delay_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +190,6 @@ class CentralPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class BlendPlan:
-    """Over what width a signal's events in a state's rule grow from nothing to true (section 4.2.2.2)."""
-
-    signal: int
-    width: Slot
-
-
-@dataclass(frozen=True, slots=True)
 class StatePlan:
     """One action. `index` counts all states of the model in document order (reading E3).
 
@@ -211,7 +204,6 @@ class StatePlan:
     dwell: Slot | None
     activations: tuple[ActivationPlan, ...]
     central: CentralPlan | None = None
-    blends: tuple[BlendPlan, ...] = ()
     writes: tuple[InitialWrite, ...] = ()
 
 
@@ -359,7 +351,7 @@ class Plan:
     @property
     def acts_newly(self) -> bool:
         """Whether anything is in it that SCCILS 0.2 adds to acting, influences apart: activations have these."""
-        states = any(state.central is not None or state.blends for state in self.states)
+        states = any(state.central is not None for state in self.states)
         dynamics = any(muscle.dynamics is not None for muscle in self.muscles)
         return bool(self.modules or self.action_signals or self.controls or states or dynamics)
 

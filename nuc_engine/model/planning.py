@@ -13,7 +13,6 @@ from nuc_engine.model.motors import check_wiring, motor_units, pick_motor
 from nuc_engine.model.plan import (
     ActionSignalPlan,
     ActivationPlan,
-    BlendPlan,
     CentralPlan,
     ControlPlan,
     DynamicsPlan,
@@ -45,7 +44,20 @@ from sccils_schemas.checks.hdso_table import (
     parameter_refs,
 )
 from sccils_schemas.checks.writes import ENGINE_BOUNDS
-from sccils_schemas.documents import Hdso, HdsoMod, Influence, Joint, Module, Muscle, MuscleActivation, Ref, State
+from sccils_schemas.documents import (
+    Delayed,
+    Hdso,
+    HdsoMod,
+    Influence,
+    Joint,
+    Module,
+    Muscle,
+    MuscleActivation,
+    Operand,
+    Ref,
+    State,
+    ref_of,
+)
 from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
 from sccils_schemas.owners import controls_of, mapped, owned, owner_text
@@ -329,7 +341,6 @@ class _Planner:
             dwell=None if dwell is None else Slot(self.index[dwell.ref]),
             activations=tuple(self._activation(activation) for activation in state.activations),
             central=None if central is None else CentralPlan(self.index[central.rule], self._slot(central.hold)),
-            blends=tuple(BlendPlan(self.index[blend.signal], Slot(self.index[blend.width])) for blend in state.blends),
             writes=() if state.action is None else tuple(self._write(mod.ref, mod.data) for mod in state.action.mods),
         )
 
@@ -348,7 +359,7 @@ class _Planner:
         return ActivationPlan(
             muscle=self.muscle_index[activation.muscle],
             function=activation.function,
-            sensors=tuple(Slot(self.index[ref]) for ref in activation.sensors),
+            sensors=tuple(map(self._operand, activation.sensors)),
             parameters=self._slots(parameters),
             influences=tuple(self._influence(influence) for influence in activation.influences),
             bounds=self._slots(activation.bounds),
@@ -358,6 +369,9 @@ class _Planner:
         kind = influence.function
         function = None if kind is None else FunctionPlan(kind, self._slots(influence.parameters))
         return InfluencePlan(Slot(self.index[influence.signal]), Slot(self.index[influence.gain]), function)
+
+    def _operand(self, operand: Operand) -> Slot:
+        return Slot(self.index[ref_of(operand)], delay_us=operand.delay_us if isinstance(operand, Delayed) else 0)
 
     def _initial(self) -> tuple[InitialWrite, ...]:
         # initial_data first, then the joint list's hdsoMods in document order, later ones win (reading B13).

@@ -6,15 +6,17 @@ Nothing here knows when it is called: `course` does. What each task leaves is ha
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nuc_engine.verify.documents import Activation, Model
-from nuc_engine.verify.logs import Logs
-from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, tree_of, unfit
+from nuc_engine.verify.logs import SENSED, Logs
+from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, past_of, tree_of, unfit
 from nuc_engine.verify.shaft import Shaft
-from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values
+from nuc_engine.verify.signals import LONGEST_NS, Signals
+from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values, single
 from nuc_engine.verify.weight import Weight
 
 FRESH_NS = 250_000_000
@@ -27,7 +29,7 @@ class Leg:
     """The whole controller.
 
     `limits` say by motor how many ticks from where it was measured it may be sent, `approach_deg_s` how fast positions
-    are approached (None: at once), `weight` what is carried beside the muscles.
+    are approached (None: at once), `weight` what is carried beside the muscles, `seed` that of the signals' noise.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Leg:
         limits: Mapping[str, int],
         approach_deg_s: float | None,
         weight: Weight | None,
+        seed: int = 0,
     ) -> None:
         self.model, self.store, self.logs, self.weight = model, store, logs, weight
         self.shafts: list[Shaft] = []
@@ -47,7 +50,12 @@ class Leg:
             self.shafts.append(Shaft(motor, model.joints[motor.joint].mode, rate, limits.get(motor.name)))
         self.cycle_min_ns = max((motor.servo.cycle_min_ns for motor in model.motors), default=0)
         self.columns = model.columns
+        motors = {number: k for k, motor in enumerate(model.motors) for number in (motor.angle, motor.current)}
+        sensors = {number for number, hdso in model.hdsos.items() if hdso.kind == "sensor"}
+        self.signals = Signals(model.signals, motors, sensors, store, self._feel, seed)
         self.cycle = 0
+        self.now_ns = 0
+        self.apart: dict[int, float] = {}
         self.sensed = False
         self.states = [joint.start for joint in model.joints]
         self.entered_ns = [0] * len(model.joints)
@@ -58,6 +66,8 @@ class Leg:
         for number in store.given:
             if model.hdsos[number].kind == "boolstring":
                 self.rules[number] = tree_of(store.held[number])
+        self.past: dict[int, list[tuple[int, Number]]] = {}
+        self._remember()
         self.overlaps: Counter[str] = Counter()
         self.negative: Counter[str] = Counter()
         self.told_ns: dict[str, int] = {}
@@ -103,19 +113,52 @@ class Leg:
         """Turn replies into angles and loads; a motor without a good reply is skipped."""
         for shaft in self.shafts:
             if (found := shaft.convert()) is not None:
-                self.store.write(shaft.motor.angle, [found[0]])
-                self.store.write(shaft.motor.current, [found[1]])
+                self._feel(shaft.motor.angle, found[0])
+                self._feel(shaft.motor.current, found[1])
         self.sensed = all(shaft.started for shaft in self.shafts)
+        if self.sensed:
+            stamps = [shaft.stamp_ns for shaft in self.shafts]
+            self.signals.compute(stamps, [shaft.unfiltered for shaft in self.shafts])
         if self.sensed and self.pose is None:
-            angles = [(self.model.joints[s.motor.joint].name, self.store.held[s.motor.angle][0]) for s in self.shafts]
+            angles = [(self.model.joints[s.motor.joint].name, self._measured(s.motor.angle)) for s in self.shafts]
             self.pose = dict(angles)
-        self.logs.row("SensData.txt", now_ns, [self.store.held[number][0] for number in self.columns])
+        self.note(now_ns)
+        self.logs.row("SensData.txt", now_ns, [self._measured(number) for number in self.columns])
+        if self.apart:
+            self.logs.row(SENSED, now_ns, [self.store.held[number][0] for number in self.columns])
+
+    def _feel(self, number: int, value: float) -> None:
+        """Take what was measured of a sensor, or computed of a signal; where it is clamped it is not what is sensed."""
+        if number in self.apart:
+            self.apart[number] = single(value) if self.model.hdsos[number].datatype == "float" else value
+        else:
+            self.store.write(number, [value])
+
+    def _measured(self, number: int) -> Number:
+        return self.apart.get(number, self.store.held[number][0])
+
+    def _sense(self, number: int, value: float | str) -> bool:
+        """Clamp a sensor at a value, or at what is sensed of it now; or let it be as measured again (D 9.2.1.2)."""
+        felt = {n for motor in self.model.motors for n in (motor.angle, motor.current)}
+        if number not in felt | {signal.number for signal in self.model.signals}:
+            return True
+        if value == "off":
+            if number in self.apart:
+                self.store.write(number, [self.apart.pop(number)])
+        elif value == "hold" or not isinstance(value, str):
+            self.apart.setdefault(number, float(self.store.held[number][0]))
+            if not isinstance(value, str):
+                self.store.write(number, [value])
+        else:
+            return True
+        return False
 
     # --- state transition (D 4.2.2, 6.2.1.3, equations 7-1 to 7-4; readings B5 to B7, B22) ---
 
     def judge(self, now_ns: int) -> None:
         """Evaluate the entry rules on one snapshot, switch states, set activations."""
         if self.sensed:
+            self.note(now_ns)
             for k, joint in enumerate(self.model.joints):
                 self._judge_joint(now_ns, k, joint.states)
             for k, joint in enumerate(self.model.joints):
@@ -141,7 +184,27 @@ class Leg:
             self.states[k], self.entered_ns[k] = others[0], now_ns
 
     def _holds(self, tree: Tree) -> bool:
-        return holds(tree, lambda number: self.store.held[number][0], self.rules)
+        return holds(tree, self._then, self.rules)
+
+    def _then(self, number: int, late_us: int) -> Number:
+        """Return what an HDSO was so long before now: its last value up to then, or the earliest that is known."""
+        if not late_us:
+            return self.store.held[number][0]
+        past = self.past[number]
+        then = self.now_ns - min(1000 * late_us, LONGEST_NS)
+        return past[max(bisect_right(past, then, key=lambda item: item[0]) - 1, 0)][1]
+
+    def _remember(self) -> None:
+        """Begin the histories that rules in force and activations read, and forget the others."""
+        needed = {n for state in self.model.states for a in state.activations for n, late in a.sensors if late}
+        needed = needed.union(*(past_of(tree, self.rules) for tree in self.rules.values()))
+        self.past = {number: self.past.get(number, []) for number in needed}
+
+    def note(self, now_ns: int) -> None:
+        """Take note of what values are from now on."""
+        self.now_ns = now_ns
+        for number, past in self.past.items():
+            past.append((now_ns, self.store.held[number][0]))
 
     def _tell(self, now_ns: int, kind: str, whom: str, text: str) -> None:
         """Tell of what may come often once a second at most."""
@@ -190,7 +253,7 @@ class Leg:
         return min(low, base) if total < base else max(high, base)
 
     def _activation(self, activation: Activation) -> float:
-        p, x = self._elements(activation.parameters), [self.store.held[sensor][0] for sensor in activation.sensors]
+        p, x = self._elements(activation.parameters), [self._then(sensor, late) for sensor, late in activation.sensors]
         try:
             if activation.function == "constant":
                 return p[0]
@@ -210,7 +273,7 @@ class Leg:
             shaft.delta = 0.0
         for muscle, activation in zip(self.model.muscles, self.activations, strict=True):
             shaft = self.shafts[self.model.joints[muscle.joint].motor]
-            theta, l0, r = self.store.held[shaft.motor.angle][0], muscle.l0, muscle.r
+            theta, l0, r = self._measured(shaft.motor.angle), muscle.l0, muscle.r
             length = ((muscle.alpha_deg - theta) * (r * (math.pi / 180.0)) + l0) / l0
             rate = -r * shaft.velocity_rad_s / l0
             try:
@@ -227,7 +290,7 @@ class Leg:
                 text = f"the force of {muscle.name} is no number: its joint is not driven"
                 self._tell(now_ns, "bad_command", muscle.name, text)
         if self.weight is not None:
-            angles = [self.store.held[shaft.motor.angle][0] for shaft in self.shafts]
+            angles = [self._measured(shaft.motor.angle) for shaft in self.shafts]
             for joint, units in zip(self.model.joints, self.weight.units(angles), strict=True):
                 self.shafts[joint.motor].delta += units
         self.logs.row("MuscleData.txt", now_ns, row)
@@ -264,6 +327,7 @@ class Leg:
         for number, places in ahead.items():
             self.store.write(number, edits[places[-1]][1])
             self.rules[number] = trees[places[-1]]
+            self._remember()
         self.refused += sum(refused)
         return refused
 
@@ -278,13 +342,15 @@ class Leg:
                 raise RuleFault(f"{number} is no operand")
             if hdso.kind in ("parameter", "constant") and number not in self.store.given:
                 raise RuleFault(f"{number} has no value")
-        compared = [leaf for leaf in leaves(tree) if isinstance(leaf, tuple)]
+        compared = [leaf for leaf in leaves(tree) if not isinstance(leaf, int) and leaf[0] in "<>"]
         if any(self.model.hdsos[number].kind == "boolstring" for leaf in compared for number in operands(leaf)):
             raise RuleFault("a rule is compared")
         return tree
 
     def control(self, what: str, joint_id: int, value: float | str) -> bool:
-        """Change what drives a joint's motor; say whether that is refused."""
+        """Change what drives a joint's motor, or what is sensed of a sensor; say whether that is refused."""
+        if what == "sense":
+            return self._sense(joint_id, value)
         joint = next((joint for joint in self.model.joints if joint.number == joint_id), None)
         if joint is None or joint.motor < 0:
             return True

@@ -11,6 +11,7 @@
     rules         checking entry rules against the HDSOs they name
     scope         what the checks of one document share
     scripts       checking HDSO scripts and command scripts (readings C1-C10, D1-D12)
+    senses        clamps of sensors, and writes that wait for rules
     signals       signals: what blocks take, and that none depends on itself
     states        states: activations, dwell times, entry rules
     writes        checking one write against the HDSO it goes to

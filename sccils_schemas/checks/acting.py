@@ -1,4 +1,4 @@
-"""Checking what SCCILS 0.2 adds to acting: activation dynamics, influences, central entries, blends, modules."""
+"""Checking what SCCILS 0.2 adds to acting: activation dynamics, influences, central entries, modules."""
 
 from __future__ import annotations
 
@@ -129,21 +129,6 @@ def check_central(state: State, scope: Scope) -> None:
     _not_negative(hold, central.line, "hold", use, scope)
 
 
-def check_blends(state: State, scope: Scope) -> None:
-    """Report blends whose signal or width cannot be, and signals with two widths."""
-    seen: set[int] = set()
-    for blend in state.blends:
-        _number(blend.signal, blend.line, "signal", f"a blended signal of {state.name}", scope, ("sensor",))
-        use = f"the width of a blend of {state.name}"
-        _number(blend.width, blend.line, "width", use, scope, VALUE_KINDS)
-        _not_negative(scope.table.get(blend.width), blend.line, "width", use, scope)
-        entry = scope.table.get(blend.signal)
-        if entry is not None and entry.hdso.id_num in seen:
-            scope.error_at(blend.line, "signal", f"{entry} has two widths in {state.name}", "one")
-        elif entry is not None:
-            seen.add(entry.hdso.id_num)
-
-
 def check_action_signals(
     sensors: HdsoList, jointlist: JointList, file: str, table: HdsoTable, problems: Problems
 ) -> None:
@@ -198,11 +183,8 @@ def _check_written_rules(jointlist: JointList, scope: Scope) -> None:
             held = rules.get(number, RuleParts(0))
             rules[number] = RuleParts(max(held.terms, parts.terms), (*held.rules, *parts.rules))
             lines[number] = mod.line
-    already = (
-        {circle for circle, _ in find_circles(all_rule_parts(scope.table), all_rule_parts(scope.table))}
-        if lines
-        else set()
-    )
+    before = all_rule_parts(scope.table)
+    already = {circle for circle, _ in find_circles(before, before)} if lines else set[tuple[int, ...]]()
     for circle, _ in find_circles(rules, lines) if lines else ():
         if circle not in already:
             what = f"by what modules write, rules would go round in a circle: {describe_circle(circle, scope.table)}"
@@ -222,8 +204,6 @@ def _check_module(module: Module, scope: Scope, check_state: Callable[[State], N
         if state.activations:
             what = f"state {state.name} of {label} activates a muscle"
             scope.error(state.activations[0].line, what, "an <action>: a module has no muscles")
-        if state.blends:
-            scope.error(state.blends[0].line, f"state {state.name} of {label} blends", "no blend: it has no muscles")
         check_state(state)
         for mod in () if state.action is None else state.action.mods:
             entry = scope.find(mod)

@@ -306,10 +306,9 @@ def sensor_refs(servo: Servo) -> tuple[Ref, ...]:
 
 
 def never_negative(jointlist: JointList) -> list[Ref]:
-    """Return what holds a time constant or a width: it must not be below 0, whatever its ranges say."""
+    """Return what holds a time constant: it must not be below 0, whatever its ranges say."""
     dynamics = [muscle.dynamics for joint in jointlist.joints for muscle in joint.muscles]
-    times = [ref for item in dynamics if item is not None for ref in (item.rise, item.fall) if ref is not None]
-    return [*times, *(blend.width for state in all_states(jointlist) for blend in state.blends)]
+    return [ref for item in dynamics if item is not None for ref in (item.rise, item.fall) if ref is not None]
 
 
 def force_commands(jointlist: JointList) -> list[Ref]:

@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from sccils_schemas.by_hand import DisconnectEntry, KickEntry, LoadEntry, PlantEntry, ReconnectEntry
 from sccils_schemas.checks.course import check_course
 from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable
+from sccils_schemas.checks.senses import check_senses
 from sccils_schemas.checks.writes import check_write
 from sccils_schemas.documents import (
     HDSO_ALL,
@@ -26,6 +27,7 @@ from sccils_schemas.documents import (
     JointList,
     Ref,
     ScriptEntry,
+    When,
 )
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted, did_you_mean, shorten
@@ -45,6 +47,8 @@ def check_times(script: HdsoScript, file: str, problems: Problems) -> None:
     """Report negative times, and times that are not in order: entries then take effect sorted by time (reading C5)."""
     latest, warned = None, False
     for entry in script.entries:
+        if isinstance(entry, When):
+            continue
         if entry.time_s < 0:
             line = attribute_line(entry.line, "time")
             problems.error(file, line, f"time='{entry.time_s}' is before the start", "0 or more seconds")
@@ -60,6 +64,8 @@ def writes_of(entry: ScriptEntry) -> int:
     """Return how many numbers an entry of a script writes, a gradual change with all its steps."""
     if isinstance(entry, Gradual):
         return entry.steps * sum(map(writes_of, entry.mods))
+    if isinstance(entry, When):
+        return sum(map(writes_of, entry.mods))
     if not isinstance(entry, HdsoMod):
         return 0
     return 1 if isinstance(entry.data, str) and entry.data else len(entry.data)
@@ -83,6 +89,7 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
     check_times(script, file, problems)
     check_by_hand(script, jointlist, file, problems)
     check_alone(script, table, file, problems)
+    check_senses(script, table, file, problems)
     forbidden = {} if table is None or jointlist is None else _out_of_reach(jointlist, table)
     writes: list[tuple[HdsoMod, HdsoEntry]] = []
     for entry in script.entries:
@@ -90,13 +97,15 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
             _check_request(entry, table, file, problems)
         elif isinstance(entry, Gradual):
             check_gradual(entry, file, problems)
-    for mod in _mods(script):
+    waiting = [mod for entry in script.entries if isinstance(entry, When) for mod in entry.mods]
+    for mod, at_once in (*((mod, True) for mod in _mods(script)), *((mod, False) for mod in waiting)):
         if _special(mod, file, problems) or table is None:
             continue
         found = table.find_mod(mod, file, problems)
         if found is not None and _permitted(mod, found, forbidden, file, problems):
             check_write(mod, found, table, file, problems)
-            writes.append((mod, found))
+            if at_once:
+                writes.append((mod, found))
     if table is not None and jointlist is not None:
         check_course(writes, table, jointlist, file, problems)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sccils_schemas.checks.acting import check_blends, check_central, check_influences
+from sccils_schemas.checks.acting import check_central, check_influences
 from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, all_states, parameter_refs
 from sccils_schemas.checks.rules import (
     all_rule_parts,
@@ -15,7 +15,7 @@ from sccils_schemas.checks.rules import (
     unset_operands,
 )
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
-from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State
+from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State, ref_of
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.nesting import first_faults
@@ -44,7 +44,6 @@ def check_switching(state: State, scope: Scope) -> None:
         _check_dwell(state.dwell_time, state, scope)
     _check_rule(state, scope)
     check_central(state, scope)
-    check_blends(state, scope)
 
 
 def _check_coverage(state: State, joint: Joint, muscles: Muscles, scope: Scope) -> None:
@@ -77,7 +76,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
     label = f"{activation.function} activation of muscle {activation.muscle} in {state.name}"
     need_sensors, need_numbers = ACTIVATION_NEEDS[activation.function]
     place = scope.place(activation.line, "activation_sensors")
-    for ref in activation.sensors:
+    for ref in map(ref_of, activation.sensors):
         entry = scope.table.find(ref, place, scope.problems)
         if entry is not None and scope.want_kind(entry, ("sensor",), place, f"a sensor of the {label}"):
             scope.want_single(entry, place, f"a sensor of the {label}")
@@ -106,7 +105,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
 
 def _check_agreement(activation: MuscleActivation, label: str, scope: Scope) -> None:
     """The hdsoMods repeat what the lists name, in the same order (reading B17)."""
-    listed = [scope.table.get(ref) for ref in (*activation.sensors, *activation.parameters)]
+    listed = [scope.table.get(ref) for ref in (*map(ref_of, activation.sensors), *activation.parameters)]
     if not activation.parameters or None in listed:
         return
     order = [entry.hdso.id_num for entry in listed if entry is not None]

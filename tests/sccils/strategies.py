@@ -84,13 +84,27 @@ by_hand = st.one_of(
     st.builds(hand.DisconnectEntry, times, odd, times),
     st.builds(hand.ReconnectEntry, times, times),
 )
+senses = st.builds(doc.Sense, times, ids | names, st.sampled_from(get_args(doc.SenseMode)), st.none() | doubles)
+whens = st.builds(
+    doc.When,
+    rule=odd,
+    mods=st.lists(mods().map(lambda mod: replace(mod, time_s=Decimal(0))), min_size=1, max_size=2).map(tuple),
+    holds_s=times,
+    after_s=times,
+    time_s=times,
+    until_s=st.none() | times,
+    times=st.integers(0, 999),
+    refractory_s=times,
+)
+newer = {"version": st.just("0.2")}
 scripts = st.builds(
     doc.HdsoScript,
-    entries=some(mods() | specs() | graduals | by_hand, 4),
+    entries=some(mods() | specs() | graduals | senses | whens | by_hand, 4),
     name=labels,
     fullname=labels,
     script_type=labels,
     description=texts,
+    **newer,
 )
 
 
@@ -174,7 +188,6 @@ controls = st.builds(
     ranges=st.tuples(doubles, doubles).map(lambda ends: (doc.Range("valid", *ends),)),
     initial_data=st.none() | st.tuples(doubles),
 )
-newer = {"version": st.just("0.2")}
 hdsolists = st.builds(
     doc.HdsoList,
     hdsos=some(hdsos() | signals | controls, 3),
@@ -202,11 +215,12 @@ muscles = st.builds(
     fullname=labels,
     description=texts,
 )
+operands = some(ids | names | st.builds(doc.Delayed, ids | names, st.integers(1, 60_000_000)))
 activations = st.builds(
     doc.MuscleActivation,
     st.integers(-999, 2**31 - 1),
     st.sampled_from(get_args(doc.ActivationFunction)),
-    sensors=refs,
+    sensors=operands,
     parameters=refs,
     mods=some(mods()),
     influences=some(
@@ -238,7 +252,6 @@ states = st.builds(
     dwell_time=st.none() | mods(),
     action=st.none() | st.builds(doc.Action, st.lists(mods(), min_size=1, max_size=2).map(tuple), texts),
     central=st.none() | st.builds(doc.Central, one_ref, st.none() | one_ref, texts),
-    blends=some(st.builds(doc.Blend, one_ref, one_ref)),
     fullname=labels,
     description=texts,
     plotstyle=plotstyles,
@@ -310,7 +323,7 @@ jointlists = st.builds(
     name=labels,
     fullname=labels,
     description=texts,
-    version=st.just("0.2"),
+    **newer,
 )
 
 commands = st.builds(

@@ -1,7 +1,7 @@
 """State transition with what SCCILS 0.2 adds to acting (chapter 9 of the dissertation).
 
 Of one evaluation the order is: what follows controls; signals about actions; added tasks; all rules on one snapshot,
-and the switches they lead to, what modules without a motor write among them; activations with their influences, blends
+and the switches they lead to, what modules without a motor write among them; activations with their influences
 and dynamics. What a module writes is in force for activations at once, for rules from the next evaluation on.
 """
 

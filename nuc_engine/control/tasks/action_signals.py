@@ -108,7 +108,8 @@ class _Switching(ActionSignal):
     def __init__(self, store: Store, switch: Switch, signal: ActionSignalPlan) -> None:
         super().__init__(store, switch, signal)
         self._sensory = signal.sensory
-        self._counted = self._at_ns = 0
+        self._counted: int = 0
+        self._at_ns: int = 0
         self._held = 0.0
 
     def value(self, now_ns: int) -> float:

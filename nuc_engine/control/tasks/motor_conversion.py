@@ -10,7 +10,7 @@ from drivers.servo import ReplyStatus
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.extensions import find_extension
 from nuc_engine.model.plan import HdsoPlan, MotorPlan, Plan, Slot
-from nuc_engine.model.store import Store
+from nuc_engine.model.store import BufferView, Store
 
 _OK: Final = int(ReplyStatus.OK)
 NEW: Final = 0.05
@@ -73,6 +73,14 @@ class MotorConversion:
         if not board.sensed:
             board.sensed = all(channel.started for channel in self.channels)
 
+    def measure(self, index: int, view: BufferView, at: int) -> None:
+        """Put what is measured of this sensor into this cell from now on."""
+        for channel in self.channels:
+            if channel.angle_index == index:
+                channel.angle_view, channel.angle_at = view, at
+            elif channel.current_index == index:
+                channel.current_view, channel.current_at = view, at
+
 
 class SensorChannel:
     """One motor's calibration, filter state and cells in the store."""
@@ -133,9 +141,9 @@ class SensorChannel:
         self.load = self._remembered
 
     def _remembered(self, raw: int, reading: int, sign: int, stamp_ns: int) -> float:
-        plain = _is_plain(self.motor)
-        self.unfiltered = float(sign * reading) if plain else self.converted(raw, reading, sign, stamp_ns)
-        return self.unfiltered
+        load = float(sign * reading) if _is_plain(self.motor) else self.converted(raw, reading, sign, stamp_ns)
+        self.unfiltered = load + 0.0  # no negative zero
+        return load
 
     def unwrap(self, raw: int) -> int:
         """Follow the raw value over the end of its range: a jump of more than half the range is a wrap (B15).

@@ -8,7 +8,7 @@ from nuc_engine.control.blocks import Block, make_block
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.motor_conversion import MotorConversion, SensorChannel
 from nuc_engine.model.plan import Plan, SignalPlan
-from nuc_engine.model.store import Store
+from nuc_engine.model.store import BufferView, Store
 
 
 class SignalConversion(MotorConversion):
@@ -49,6 +49,13 @@ class SignalConversion(MotorConversion):
                 signal.time_ns = stamps[at] = time_ns
                 signal.view[signal.at] = value
             at += 1
+
+    def measure(self, index: int, view: BufferView, at: int) -> None:
+        """Put what is measured of this sensor, or computed of this signal, into this cell from now on."""
+        super().measure(index, view, at)
+        for signal in self.signals:
+            if signal.index == index:
+                signal.view, signal.at = view, at
 
 
 class SignalCell:

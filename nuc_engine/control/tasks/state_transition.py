@@ -24,14 +24,17 @@ class StateTransition:
     """
 
     def __init__(self, plan: Plan, store: Store, board: Board, rulebook: Rulebook) -> None:
-        self._board, self._rules = board, rulebook.in_force
+        self._board, self._rules, self._delays = board, rulebook.in_force, rulebook.delays
         self._modules = [
             Switch(store, joint.index, joint.name, [plan.states[k] for k in joint.states], board.states, joint.index)
             for joint in plan.joints
             if joint.states
         ]
         self._activations: list[list[tuple[int, Callable[[], float]]]] = [
-            [(activation.muscle, bind_activation(activation, store)) for activation in state.activations]
+            [
+                (activation.muscle, bind_activation(activation, store, rulebook.delays))
+                for activation in state.activations
+            ]
             for state in plan.states
         ]
         self.overlaps = [0] * len(plan.joints)
@@ -44,6 +47,8 @@ class StateTransition:
     def run(self, now_ns: int) -> None:
         """Evaluate all rules, switch states, set activations. Does nothing before every sensor has a value."""
         if self._board.sensed:
+            if self._delays.histories:
+                self._delays.recall(now_ns)
             self._switch(now_ns)
             self._activate(now_ns)
 
