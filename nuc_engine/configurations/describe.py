@@ -373,9 +373,12 @@ class _Describer:
         return data
 
     def _signal(self, signal: Signal) -> Data:
-        added = next(item.added for item in self.plan.signals if item.name == signal.name)
+        added = next((item.added for item in self.plan.signals if item.name == signal.name), "")
         return {
             "signal": added or signal.type,
+            **({} if signal.of is None else {"of": signal.of}),
+            **({"shape": signal.shape} if signal.type == "decay" else {}),
+            **({"counted": signal.counted} if signal.type == "switching" else {}),
             "per_sample": signal.per_sample,
             "inputs": [_named(self.model.hdso(ref)) for ref in signal.inputs],
             "signal_parameters": [_named(self.model.hdso(ref)) for ref in signal.parameters],
