@@ -157,7 +157,7 @@ class Gradual:
 
 
 @dataclass(frozen=True, slots=True)
-class Sense:
+class SenseClamp:
     """`sense`: what is sensed of a sensor from now on: a value, what is sensed now, or what is measured (since 0.2)."""
 
     time_s: Decimal
@@ -186,7 +186,7 @@ class When:
     line: int = _line()
 
 
-ScriptEntry = HdsoMod | HdsoSpec | Gradual | Sense | When | PlantEntry
+ScriptEntry = HdsoMod | HdsoSpec | Gradual | SenseClamp | When | PlantEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -330,7 +330,7 @@ Element("disconnect", by_hand.DisconnectEntry, TIME, Attribute("joint", "joint",
 Element("reconnect", by_hand.ReconnectEntry, TIME, DURATION)
 Element(
     "sense",
-    doc.Sense,
+    doc.SenseClamp,
     TIME,
     Attribute("sensor", "sensor", REF),
     Attribute("mode", "mode", words(doc.SenseMode)),

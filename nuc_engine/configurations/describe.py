@@ -39,7 +39,7 @@ from nuc_engine.model.values import (
     value_text,
 )
 from sccils_schemas.by_hand import PlantEntry
-from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Sense, Servo, Signal, State, When, seconds_text
+from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, SenseClamp, Servo, Signal, State, When, seconds_text
 from sccils_schemas.model import Model
 from sccils_schemas.names import printable
 from sccils_schemas.ranges import both_ways
@@ -73,7 +73,7 @@ def describe_changes(
     plan: Plan,
     changesets: Sequence[Changeset],
     by_hand: Sequence[PlantEntry] = (),
-    nerves: Sequence[Sense | When] = (),
+    nerves: Sequence[SenseClamp | When] = (),
 ) -> list[Data]:
     """Return what a script does, one entry per moment: every HDSO it writes, with the values before and after.
 
@@ -96,7 +96,7 @@ def describe_changes(
     for entry in (*by_hand, *nerves):
         time_s = float(entry.time_s)
         moment = moments.setdefault(time_s, {"time_s": time_s, "changes": [], "requests": [], "by_hand": []})
-        kind = "senses" if isinstance(entry, Sense) else "triggers" if isinstance(entry, When) else "by_hand"
+        kind = "senses" if isinstance(entry, SenseClamp) else "triggers" if isinstance(entry, When) else "by_hand"
         moment.setdefault(kind, []).append(write_entry(entry))
     return [moments[time_s] for time_s in sorted(moments)]
 

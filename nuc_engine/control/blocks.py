@@ -23,7 +23,7 @@ from nuc_engine.model.store import BufferView, Store
 Cells = Sequence[tuple[BufferView, int]]
 
 
-class Block:
+class SignalBlock:
     """One block with the cells of what it takes: `view` is of its first input, `held` of its first parameter."""
 
     def __init__(self, plan: SignalPlan, store: Store, seed: int) -> None:
@@ -58,7 +58,7 @@ class Block:
         raise NotImplementedError
 
 
-class Sum(Block):
+class Sum(SignalBlock):
     """The sum of the inputs, each times its weight where there are weights."""
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
@@ -74,7 +74,7 @@ class Sum(Block):
         return total
 
 
-class Product(Block):
+class Product(SignalBlock):
     """The product of the inputs."""
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
@@ -85,7 +85,7 @@ class Product(Block):
         return product
 
 
-class Gain(Block):
+class Gain(SignalBlock):
     """gain x input + offset."""
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
@@ -94,7 +94,7 @@ class Gain(Block):
         return gain * x + self.number(1) if len(self.parameters) > 1 else gain * x
 
 
-class Threshold(Block):
+class Threshold(SignalBlock):
     """1 while the input is above the threshold, else 0."""
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
@@ -102,7 +102,7 @@ class Threshold(Block):
         return 1.0 if self.view[self.place] > self.held[self.held_at] else 0.0
 
 
-class Magnitude(Block):
+class Magnitude(SignalBlock):
     """The input without its sign."""
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
@@ -110,7 +110,7 @@ class Magnitude(Block):
         return abs(self.view[self.place])
 
 
-class Least(Block):
+class Least(SignalBlock):
     """The smallest of the inputs."""
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
@@ -118,7 +118,7 @@ class Least(Block):
         return min([float(view[at]) for view, at in self.inputs])
 
 
-class Greatest(Block):
+class Greatest(SignalBlock):
     """The largest of the inputs."""
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
@@ -126,7 +126,7 @@ class Greatest(Block):
         return max([float(view[at]) for view, at in self.inputs])
 
 
-class Derivative(Block):
+class Derivative(SignalBlock):
     """The rate of change in 1/s, through a low-pass where there is a time constant: tau y' + y = x'."""
 
     def begin(self, time_ns: int) -> float:
@@ -144,7 +144,7 @@ class Derivative(Block):
         return self.y
 
 
-class Integral(Block):
+class Integral(SignalBlock):
     """The integral over time in s since the first sample; with a time constant it leaks: y' = x - y / tau."""
 
     def begin(self, time_ns: int) -> float:
@@ -166,7 +166,7 @@ class Integral(Block):
         return self.y
 
 
-class LowPass(Block):
+class LowPass(SignalBlock):
     """The input through a low-pass: tau y' + y = x."""
 
     def begin(self, time_ns: int) -> float:
@@ -182,7 +182,7 @@ class LowPass(Block):
         return self.y
 
 
-class HighPass(Block):
+class HighPass(SignalBlock):
     """The input less its low-pass: y' = x' - y / tau."""
 
     def begin(self, time_ns: int) -> float:
@@ -204,7 +204,7 @@ class HighPass(Block):
         return self.y
 
 
-class Smoothing(Block):
+class Smoothing(SignalBlock):
     """A low-pass that counts samples: weight x new + (1 - weight) x old, as equation 6-4 has it for loads."""
 
     def begin(self, time_ns: int) -> float:
@@ -219,7 +219,7 @@ class Smoothing(Block):
         return self.y
 
 
-class Recursive(Block):
+class Recursive(SignalBlock):
     """A general filter that counts samples: a0 y[n] = sum of b x - sum of a y, transposed direct form II.
 
     It begins as if the first sample had always been there; where such a filter is never at rest (a pole at 1), from 0.
@@ -259,7 +259,7 @@ class Recursive(Block):
         )
 
 
-class RateLimit(Block):
+class RateLimit(SignalBlock):
     """Follows the input no faster than so much per second upwards, and so much downwards."""
 
     def begin(self, time_ns: int) -> float:
@@ -275,7 +275,7 @@ class RateLimit(Block):
         return self.y
 
 
-class Noise(Block):
+class Noise(SignalBlock):
     """The input, if there is one, and noise: a draw a sample, or an Ornstein-Uhlenbeck process with a time constant.
 
     The draws are from the seed of the bout and the block's name, so that no other block changes them.
@@ -295,7 +295,7 @@ class Noise(Block):
         return (self.view[self.place] if self.inputs else 0.0) + noise
 
 
-class Delay(Block):
+class Delay(SignalBlock):
     """What the input was so long ago."""
 
     def prepare(self) -> None:
@@ -308,7 +308,7 @@ class Delay(Block):
         return self.line.at(time_ns - round(1e9 * self.held[self.held_at]))
 
 
-class Jitter(Block):
+class Jitter(SignalBlock):
     """A delay that is drawn for each sample: none overtakes the one before it."""
 
     def prepare(self) -> None:
@@ -332,7 +332,7 @@ class Jitter(Block):
         return self.y
 
 
-class Table(Block):
+class LookupTable(SignalBlock):
     """A table of places and values, straight lines in between; beyond its ends it stays as there."""
 
     def step(self, time_ns: int, elapsed_ns: int) -> float:
@@ -347,7 +347,7 @@ class Table(Block):
         return values[-1]
 
 
-class Added(Block):
+class Added(SignalBlock):
     """A block that was added to the engine: called with inputs, parameters, and the seconds since the last sample."""
 
     def __init__(self, plan: SignalPlan, store: Store, seed: int) -> None:
@@ -384,7 +384,7 @@ def followed(y: float, before: float, after: float, elapsed: float, tau: float) 
     return kept * y + (share - kept) * before + (1.0 - share) * after
 
 
-BLOCKS: Mapping[str, type[Block]] = MappingProxyType(
+BLOCKS: Mapping[str, type[SignalBlock]] = MappingProxyType(
     {
         "sum": Sum,
         "product": Product,
@@ -401,14 +401,14 @@ BLOCKS: Mapping[str, type[Block]] = MappingProxyType(
         "ratelimit": RateLimit,
         "noise": Noise,
         "delay": Delay,
-        "table": Table,
+        "table": LookupTable,
         "other": Added,
     }
 )
 """The blocks by their types. The load of a motor before its filter is not one: motor conversion has it."""
 
 
-def make_block(plan: SignalPlan, store: Store, seed: int) -> Block:
+def make_block(plan: SignalPlan, store: Store, seed: int) -> SignalBlock:
     """Return the block of a signal. Raises PlanError where it was added and is not installed."""
     made: Any = Smoothing if plan.type == "lowpass" and plan.per_sample else BLOCKS[plan.type]
     if plan.type == "delay" and len(plan.parameters) > 1:

@@ -10,7 +10,7 @@ from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.planning import stored_values
 from nuc_engine.model.store import refusal
 from nuc_engine.model.values import Values, initial_values
-from sccils_schemas.documents import HDSO_ALL, Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry, Sense, When
+from sccils_schemas.documents import HDSO_ALL, Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry, SenseClamp, When
 from sccils_schemas.numbers import INTEGER_RANGE, nanoseconds
 from sccils_schemas.rules import TIME, format_tokens, tokenise
 
@@ -177,7 +177,7 @@ class _Preparation:
             index = -1 if entry.ref == HDSO_ALL else self._plan.hdso(entry.ref).index
             request = DataRequest(index) if index < 0 else DataRequest(index, entry.num_elts)
             self._parts.append((nanoseconds(entry.time_s), place, request))
-        elif isinstance(entry, Sense):
+        elif isinstance(entry, SenseClamp):
             sensor = self._plan.hdso(entry.sensor).index
             control = JointControl("sense", sensor, entry.mode if entry.value is None else entry.value)
             self._parts.append((nanoseconds(entry.time_s), place, control))

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from sccils_schemas.checks.hdso_table import ENGINE_TIMES, HdsoTable, SourcePlace
 from sccils_schemas.checks.rules import check_rule
-from sccils_schemas.documents import HdsoScript, Sense, When
+from sccils_schemas.documents import HdsoScript, SenseClamp, When
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.problems import Problems
 from sccils_schemas.rules import TIME
@@ -15,13 +15,13 @@ from sccils_schemas.rules import TIME
 def check_senses(script: HdsoScript, table: HdsoTable | None, file: str, problems: Problems) -> None:
     """Report clamps and triggers that cannot be; without a model what shows anyway."""
     for entry in script.entries:
-        if isinstance(entry, Sense):
+        if isinstance(entry, SenseClamp):
             _check_sense(entry, table, file, problems)
         elif isinstance(entry, When):
             _check_when(entry, table, file, problems)
 
 
-def _check_sense(sense: Sense, table: HdsoTable | None, file: str, problems: Problems) -> None:
+def _check_sense(sense: SenseClamp, table: HdsoTable | None, file: str, problems: Problems) -> None:
     line = attribute_line(sense.line, "value")
     if (sense.value is None) == (sense.mode == "value"):
         given = "without a value" if sense.value is None else f"with value='{sense.value:g}'"

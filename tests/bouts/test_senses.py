@@ -108,3 +108,18 @@ def test_delays_of_a_trigger_and_until(tmp_path: Path) -> None:
     fired = [int(line.split()[0]) for line in (out / "Infolog.txt").read_text().splitlines() if " trigger " in line]
     assert fired == [600_000_000, 800_000_000]
     assert replay_inputs(out).identical
+
+
+def test_a_cut_load_stops_the_module_that_goes_by_it_where_it_is(tmp_path: Path) -> None:
+    steps = (Path(__file__).parents[2] / "scripts" / "experiment_a.xml").read_text()
+    entries = steps[steps.index("</description>") + len("</description>") : steps.index("</hdsoscript>")]
+    cut = '<sense time="3" sensor="TC1_current" mode="value" value="0"/>'
+    out = bout(tmp_path / "cut", entries + cut, 5.0)
+    plan = prepare_bout("lin_roach", None).plan
+    states = rows(out, "StateData.txt")
+    places = {
+        joint.name: 1 + sum(1 + max(2, len(j.muscles)) for j in plan.joints[:k]) for k, joint in enumerate(plan.joints)
+    }
+    before, after = (states[part, places["Coxa-Trochanter"]] for part in (states[:, 0] < 3e9, states[:, 0] >= 3e9))
+    assert len(set(before)) == 2
+    assert set(after) == {before[-1]}

@@ -328,7 +328,7 @@ def test_a_trigger_waits_fires_and_is_done_with():
     bench.run(0.2)
     told += bench.records()
     causes = [content[6:] for kind, content in told if kind == RecordKind.APPLIED]
-    assert causes == [[0, "when one"], [0, "when one"]]
+    assert causes == [[0, "when one_float_const"], [0, "when one_float_const"]]
     assert request in [content[0] for kind, content in told if kind == RecordKind.DONE]
     assert bench.core.store.values(index) == (17.5,)
 

@@ -70,6 +70,22 @@ def test_the_printed_filter_as_a_block_gives_the_bytes_of_the_load_sensor(tmp_pa
         assert (tmp_path / "bout" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
 
 
+def test_rules_that_read_gain_1_and_delay_0_step_to_the_same_bytes(tmp_path: Path) -> None:
+    chain = (
+        '<signal idNum="330" name="same" type="gain" inputs="302" parameters="191"/>'
+        '<signal idNum="331" name="at_once" type="delay" inputs="same" parameters="190"/>'
+    )
+    config = made(tmp_path / "lin_roach", [("sensors.xml", chain)])
+    joints = (config / "joints.xml").read_text()
+    rules = re.sub(r'boolstring="[^"]*"', lambda rule: rule[0].replace("302", "331"), joints)
+    assert rules.count("331") == 4
+    (config / "joints.xml").write_text(rules)
+    run_bout(BoutSpec(config=str(config), duration_s=3, out=tmp_path / "bout", bus=MISSING, name="lin_roach"))
+    run_bout(BoutSpec(config="lin_roach", duration_s=3, out=tmp_path / "plain", bus=MISSING))
+    for name in ("MotorData.txt", "StateData.txt", "MuscleData.txt"):
+        assert (tmp_path / "bout" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
+
+
 def test_every_section_of_the_chapter_is_in_the_table() -> None:
     first = [row.split("|")[1].strip() for row in TEXT.splitlines() if re.match(r"\| 9\.", row)]
     assert {re.match(r"9\.\d", section)[0] for section in first} == {f"9.{k}" for k in range(1, 9)}  # type: ignore[index]

@@ -84,7 +84,7 @@ by_hand = st.one_of(
     st.builds(hand.DisconnectEntry, times, odd, times),
     st.builds(hand.ReconnectEntry, times, times),
 )
-senses = st.builds(doc.Sense, times, ids | names, st.sampled_from(get_args(doc.SenseMode)), st.none() | doubles)
+senses = st.builds(doc.SenseClamp, times, ids | names, st.sampled_from(get_args(doc.SenseMode)), st.none() | doubles)
 whens = st.builds(
     doc.When,
     rule=odd,

@@ -48,7 +48,7 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
     from nuc_engine.configurations.describe_text import TextStyles, change_lines, model_lines, pose_lines
     from nuc_engine.configurations.pose import PoseError, parse_angles, pose
     from sccils_schemas.by_hand import PlantEntry
-    from sccils_schemas.documents import Sense, When
+    from sccils_schemas.documents import SenseClamp, When
 
     prepared = prepare_bout(config, script)
     note_warnings(config, prepared.warnings)
@@ -57,7 +57,7 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
     except PoseError as error:
         raise click.UsageError(f"--angles {angles}: {error}") from error
     by_hand = [] if prepared.script is None else [e for e in prepared.script.entries if isinstance(e, PlantEntry)]
-    nerves = [] if prepared.script is None else [e for e in prepared.script.entries if isinstance(e, Sense | When)]
+    nerves = [] if prepared.script is None else [e for e in prepared.script.entries if isinstance(e, SenseClamp | When)]
     changes = None if script is None else describe_changes(prepared.plan, prepared.changesets, by_hand, nerves)
     whole = everything or (where is None and changes is None)
     if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nuc_engine.control.blocks import Block, make_block
+from nuc_engine.control.blocks import SignalBlock, make_block
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.motor_conversion import MotorConversion, SensorChannel
 from nuc_engine.model.plan import Plan, SignalPlan
@@ -70,12 +70,12 @@ class SignalCell:
         if signal.type == "rawload":
             channel = channels[signal.sources[0]]
             channel.remember()
-            self.block: Block = _RawLoad(signal, store, channel)
+            self.block: SignalBlock = _RawLoad(signal, store, channel)
         else:
             self.block = make_block(signal, store, seed)
 
 
-class _RawLoad(Block):
+class _RawLoad(SignalBlock):
     """The load of a motor as it was before its filter."""
 
     def __init__(self, plan: SignalPlan, store: Store, channel: SensorChannel) -> None:
