@@ -16,7 +16,7 @@ from nuc_engine.control.blocks import BLOCKS, make_block
 from nuc_engine.control.delay_line import LONGEST_NS, DelayLine
 from nuc_engine.model.plan import SignalPlan, Slot
 from nuc_engine.model.store import Store
-from sccils_schemas.signals import FORMS, LONGEST_S
+from sccils_schemas.signals import ACTING, FORMS, LONGEST_S
 from tests.engine.models import PlanMaker, one_joint
 
 EXACT = 1e-9
@@ -226,7 +226,7 @@ def test_noise_has_its_deviation_and_its_time_constant_and_is_its_own() -> None:
 
 
 def test_every_type_has_a_form_and_a_block_or_is_the_load_of_a_motor() -> None:
-    assert {*BLOCKS, "rawload"} == set(FORMS)
+    assert {*BLOCKS, "rawload", *ACTING} == set(FORMS)
     assert round(LONGEST_S * 1e9) == LONGEST_NS
 
 
