@@ -4,8 +4,8 @@
     action_signals       signals about actions: which, for how long, what is left of it
     added                tasks that users have added
     board                what tasks hand to each other besides the store
-    dynamics             activations that follow what states ask for, in time
     drive_scale          from muscle output to a servo's own ticks and back, where a unit is not simply a tick
+    dynamics             activations that follow what states ask for, in time
     followers            values that follow a control
     motor_action         one exchange per motor, servo delta control
     motor_conversion     raw replies to calibrated angles and directional filtered currents
