@@ -511,7 +511,7 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class UpperModule:
     """`module`: an action switching module without joint and motor; its states write values of others (D 9.6.7)."""
 
     id_num: int
@@ -528,7 +528,7 @@ class JointList:
     """`jointlist`: the model, a chain of joints. Nested joint lists are refused with a clear message."""
 
     joints: tuple[Joint, ...]
-    modules: tuple[Module, ...] = ()
+    modules: tuple[UpperModule, ...] = ()
     name: str | None = None
     fullname: str | None = None
     description: str | None = None

@@ -443,7 +443,7 @@ Element(
 Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints(), Children("modules", ("module",)))
 Element(
     "module",
-    doc.Module,
+    doc.UpperModule,
     *LABELS,
     Attribute("start_state_idNum", "start_state", whole()),
     DESCRIPTION,

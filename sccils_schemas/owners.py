@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from sccils_schemas.documents import Control, ControlMap, HdsoList, HdsoMod, JointList, Module, Ref
+from sccils_schemas.documents import Control, ControlMap, HdsoList, HdsoMod, JointList, Ref, UpperModule
 
 OWNED = "one value has one writer: set the control, or what the module goes by"
 
@@ -15,7 +15,7 @@ def controls_of(parameters: HdsoList) -> list[Control]:
     return [hdso for hdso in parameters.hdsos if isinstance(hdso, Control)]
 
 
-def owned(jointlist: JointList | None, controls: Iterable[Control]) -> Iterator[tuple[Ref, Control | Module, int]]:
+def owned(jointlist: JointList | None, controls: Iterable[Control]) -> Iterator[tuple[Ref, Control | UpperModule, int]]:
     """Yield every HDSO that a control or a module writes, by whom, and in which line that stands."""
     for control in controls:
         for item in control.maps:
@@ -25,12 +25,12 @@ def owned(jointlist: JointList | None, controls: Iterable[Control]) -> Iterator[
             yield mod.ref, module, mod.line
 
 
-def module_writes(module: Module) -> Iterator[HdsoMod]:
+def module_writes(module: UpperModule) -> Iterator[HdsoMod]:
     """Yield what the actions of a module write."""
     yield from (mod for state in module.states if state.action is not None for mod in state.action.mods)
 
 
-def owner_text(owner: Control | Module) -> str:
+def owner_text(owner: Control | UpperModule) -> str:
     """Return who writes a value, in words."""
     return f"the {'control' if isinstance(owner, Control) else 'module'} {owner.name}"
 

@@ -50,12 +50,12 @@ from sccils_schemas.documents import (
     HdsoMod,
     Influence,
     Joint,
-    Module,
     Muscle,
     MuscleActivation,
     Operand,
     Ref,
     State,
+    UpperModule,
     ref_of,
 )
 from sccils_schemas.model import Model
@@ -344,7 +344,7 @@ class _Planner:
             writes=() if state.action is None else tuple(self._write(mod.ref, mod.data) for mod in state.action.mods),
         )
 
-    def _module(self, k: int, module: Module) -> ModulePlan:
+    def _module(self, k: int, module: UpperModule) -> ModulePlan:
         ids = [state.id_num for state in module.states]
         return ModulePlan(
             index=k,

@@ -8,7 +8,7 @@ from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoKind, HdsoTable, all
 from sccils_schemas.checks.rules import all_rule_parts, describe_circle, find_circles, rule_parts
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import ActivationDynamics as Dynamics
-from sccils_schemas.documents import HdsoList, Influence, JointList, Module, MuscleActivation, Ref, State
+from sccils_schemas.documents import HdsoList, Influence, JointList, MuscleActivation, Ref, State, UpperModule
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.nesting import RuleParts
@@ -192,7 +192,7 @@ def _check_written_rules(jointlist: JointList, scope: Scope) -> None:
             scope.error(line, what, "rules that do not need their own result")
 
 
-def _check_module(module: Module, scope: Scope, check_state: Callable[[State], None]) -> None:
+def _check_module(module: UpperModule, scope: Scope, check_state: Callable[[State], None]) -> None:
     label = f"module {module.id_num} ({module.name})"
     own = {state.id_num for state in module.states}
     if not own:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from sccils_schemas.checks.hdso_table import HdsoTable, SourcePlace
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.checks.writes import ENGINE_BOUNDS, check_values
-from sccils_schemas.documents import Control, ControlMap, HdsoList, JointList, Module, Ref
+from sccils_schemas.documents import Control, ControlMap, HdsoList, JointList, Ref, UpperModule
 from sccils_schemas.names import counted
 from sccils_schemas.owners import controls_of, owned, owner_text
 from sccils_schemas.problems import Problems
@@ -56,7 +56,7 @@ def _check_map(item: ControlMap, control: Control, span: tuple[float, float], sc
 
 def check_owners(jointlist: JointList | None, file: str, table: HdsoTable, problems: Problems) -> None:
     """Report values that have two writers, of controls and modules; `file` is that of the modules."""
-    first: dict[int, tuple[Control | Module, SourcePlace]] = {}
+    first: dict[int, tuple[Control | UpperModule, SourcePlace]] = {}
     for ref, owner, line in owned(jointlist, table.controls):
         entry = table.get(ref)
         if entry is None:

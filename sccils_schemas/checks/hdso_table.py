@@ -15,13 +15,13 @@ from sccils_schemas.documents import (
     HdsoSpec,
     Joint,
     JointList,
-    Module,
     MuscleActivation,
     Range,
     Ref,
     Servo,
     Signal,
     State,
+    UpperModule,
 )
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.lookalikes import odd_letters, skeleton
@@ -283,7 +283,7 @@ def state_mods(state: State) -> list[HdsoMod]:
     return [*mods, *state.rule.mods]
 
 
-def module_mods(module: Module) -> list[HdsoMod]:
+def module_mods(module: UpperModule) -> list[HdsoMod]:
     """Return every hdsoMod of a module in document order, then the action of its start state, which it begins in."""
     mods = [mod for state in module.states for mod in state_mods(state)]
     started = [state.action for state in module.states if state.id_num == module.start_state]

@@ -19,11 +19,11 @@ from sccils_schemas.documents import (
     HdsoMod,
     Joint,
     JointList,
-    Module,
     Muscle,
     SenseOrgan,
     Servo,
     State,
+    UpperModule,
 )
 from sccils_schemas.elements import USES, tag_of
 from sccils_schemas.lines import attribute_line
@@ -82,8 +82,8 @@ def _check_mod_of(mod: HdsoMod, scope: Scope) -> None:
         scope.check_initialiser(mod, entry)
 
 
-Labelled = Joint | Module | Muscle | State | SenseOrgan | Servo
-_WORDS = {Joint: "joint", Module: "module", Muscle: "muscle", State: "state", SenseOrgan: "sense organ"}
+Labelled = Joint | UpperModule | Muscle | State | SenseOrgan | Servo
+_WORDS = {Joint: "joint", UpperModule: "module", Muscle: "muscle", State: "state", SenseOrgan: "sense organ"}
 
 
 def _word(element: Labelled) -> str:

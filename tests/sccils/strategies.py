@@ -308,7 +308,7 @@ joints = st.builds(
     description=texts,
 )
 modules = st.builds(
-    doc.Module,
+    doc.UpperModule,
     ids,
     names,
     st.integers(-999, 2**31 - 1),
