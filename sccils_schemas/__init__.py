@@ -14,13 +14,16 @@
     names         names: what may be one, what was probably meant, how ids are listed
     nesting       how far rules reach into one another, and how far they may
     numbers       numbers: read exactly, by the seven data types
+    owners        values that follow a control, or that a module writes
     parser        from bytes or files to typed documents, with everything that is wrong reported in one go
     problems      what is wrong with a document, collected so that everything is reported in one go
     ranges        ranges: what their bounds leave, and how forces are read
     reader        what every reader of a tree needs
     rules         Boolean expressions over HDSOs, as text, as a tree, as codes
     servos        motor elements, `aimotor` and `motor`
+    signals       blocks of signal processing: what each takes, and the order in which they are computed
     values        kinds of attribute values: numbers, words, references
+    versions      versions of SCCILS: what came after the first
     writer        from typed documents to bytes
     xmlread       XML read from anyone, with lines, within bounds
 

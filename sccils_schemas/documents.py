@@ -15,13 +15,70 @@ from typing import Literal
 from sccils_schemas.by_hand import PlantEntry
 
 Ref = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed:
+    """An operand as it was so long ago: `TC1_current@0.03` (since 0.2)."""
+
+    ref: Ref
+    delay_us: int
+
+    def __str__(self) -> str:
+        """Return it as it is written."""
+        return f"{self.ref}@{seconds_text(self.delay_us)}"
+
+
+Operand = Ref | Delayed
+
+
+def ref_of(operand: Operand) -> Ref:
+    """Return the HDSO that an operand reads, now or before."""
+    return operand.ref if isinstance(operand, Delayed) else operand
+
+
+def seconds_text(microseconds: int) -> str:
+    """Return a delay as it is written: in seconds, with as many decimals as it takes."""
+    whole, rest = divmod(microseconds, 1_000_000)
+    return f"{whole}.{rest:06d}".rstrip("0").rstrip(".")
+
+
 DataType = Literal["float", "double", "int", "lint", "llint", "char", "uchar"]
 Version = Literal["0.1", "0.2"]
 ControlMode = Literal["position", "force", "muscle", "none"]
 ActivationFunction = Literal["constant", "linear", "bilinear"]
 FunctionType = Literal["constant", "linear", "parabolic", "hyperbolic", "other"]
+InfluenceFunction = Literal["constant", "linear", "rectified", "parabolic", "hyperbolic"]
 FunctionUse = Literal["passive_stiffness", "force-length", "force-velocity"]
 CurrentSign = Literal["reading", "drive"]
+SignalType = Literal[
+    "sum",
+    "product",
+    "gain",
+    "threshold",
+    "abs",
+    "min",
+    "max",
+    "derivative",
+    "integral",
+    "lowpass",
+    "highpass",
+    "iir",
+    "ratelimit",
+    "noise",
+    "delay",
+    "table",
+    "rawload",
+    "other",
+    "state",
+    "action",
+    "time_in_action",
+    "decay",
+    "switching",
+]
+DecayShape = Literal["linear", "exponential", "power"]
+Counted = Literal["all", "sensory"]
+SenseMode = Literal["off", "hold", "value"]
 RangeType = Literal["suggested", "valid", "normal", "invalid"]
 Representation = Literal["text", "HDSO"]
 Direction = Literal[1, -1]
@@ -99,7 +156,37 @@ class Gradual:
     line: int = _line()
 
 
-ScriptEntry = HdsoMod | HdsoSpec | Gradual | PlantEntry
+@dataclass(frozen=True, slots=True)
+class SenseClamp:
+    """`sense`: what is sensed of a sensor from now on: a value, what is sensed now, or what is measured (since 0.2)."""
+
+    time_s: Decimal
+    sensor: Ref
+    mode: SenseMode
+    value: float | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """`when`: writes that are made once a rule has been true for a while (since 0.2).
+
+    The rule counts from `time_s` to `until_s`. The writes come `after_s` later; so many times, 0 for as often as it is,
+    the next time not before `refractory_s` have passed since it was found true.
+    """
+
+    rule: str
+    mods: tuple[HdsoMod, ...]
+    holds_s: Decimal = Decimal(0)
+    after_s: Decimal = Decimal(0)
+    time_s: Decimal = Decimal(0)
+    until_s: Decimal | None = None
+    times: int = 1
+    refractory_s: Decimal = Decimal(0)
+    line: int = _line()
+
+
+ScriptEntry = HdsoMod | HdsoSpec | Gradual | SenseClamp | When | PlantEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +229,47 @@ class Hdso:
 
 
 @dataclass(frozen=True, slots=True)
+class Signal(Hdso):
+    """`signal`: a sensor HDSO that the engine computes, from `inputs` by a block of this type (section 9.2.2.8).
+
+    `inputs` are sensors, other signals, parameters or constants; `parameters` are read whenever it is computed, so that
+    they can change in flight. `per_sample`: the block counts samples instead of the time between them. `of` is the
+    state, joint or module that the last five types are about, `shape` how a decay falls, `counted` what counts.
+    """
+
+    dims: tuple[int, ...] = (1,)
+    abstract_type: str | None = "sensor"
+    datatype: DataType = "double"
+    type: SignalType = field(kw_only=True)
+    inputs: tuple[Ref, ...] = field(default=(), kw_only=True)
+    parameters: tuple[Ref, ...] = field(default=(), kw_only=True)
+    per_sample: bool = field(default=False, kw_only=True)
+    of: str | None = field(default=None, kw_only=True)
+    shape: DecayShape = field(default="linear", kw_only=True)
+    counted: Counted = field(default="all", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlMap:
+    """`map`: what an element of an HDSO is at points of a control's range, and on straight lines between them."""
+
+    hdso: Ref
+    points: tuple[float, ...]
+    element: int = 0
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Control(Hdso):
+    """`control`: a parameter HDSO that other values follow (section 9.5.2.6); its one range is what is valid."""
+
+    dims: tuple[int, ...] = (1,)
+    abstract_type: str | None = "parameter"
+    datatype: DataType = "double"
+    maps: tuple[ControlMap, ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class HdsoList:
     """`hdsolist`: parameters.xml or sensors.xml."""
 
@@ -175,6 +303,15 @@ class FunctionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ActivationDynamics:
+    """`activation_dynamics`: seconds in which a muscle's activation follows, rising and falling (D 9.2.2.9)."""
+
+    rise: Ref | None = None
+    fall: Ref | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
 class Muscle:
     """`muscle`: resting length `l_naught`, pulley radius `r`, rest angle `alpha_deg`, `fmax` (eq. 6-5, 6-6)."""
 
@@ -185,20 +322,34 @@ class Muscle:
     alpha_deg: float
     fmax: float
     functions: tuple[FunctionSpec, ...]
+    dynamics: ActivationDynamics | None = None
     fullname: str | None = None
     description: str | None = None
     line: int = _line()
 
 
 @dataclass(frozen=True, slots=True)
+class Influence:
+    """`influence`: gain x f(signal), added to an activation; f is the signal itself where none is named."""
+
+    signal: Ref
+    gain: Ref
+    function: InfluenceFunction | None = None
+    parameters: tuple[Ref, ...] = ()
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
 class MuscleActivation:
-    """`muscle_activation`: how one state drives one muscle."""
+    """`muscle_activation`: how one state drives one muscle. `bounds` limit what its influences make of it."""
 
     muscle: int
     function: ActivationFunction
-    sensors: tuple[Ref, ...] = ()
+    sensors: tuple[Operand, ...] = ()
     parameters: tuple[Ref, ...] = ()
     mods: tuple[HdsoMod, ...] = ()
+    influences: tuple[Influence, ...] = ()
+    bounds: tuple[Ref, ...] = ()
     name: str | None = None
     description: str | None = None
     line: int = _line()
@@ -216,14 +367,35 @@ class TransitionRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Action:
+    """`action`: what a module without a motor writes to values of other modules when it enters a state."""
+
+    mods: tuple[HdsoMod, ...]
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class Central:
+    """`central`: entry without a sensory event, by a rule's HDSO; sensory entries then wait for `hold`."""
+
+    rule: Ref
+    hold: Ref | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
 class State:
-    """`state`: one action of a module."""
+    """`state`: one action of a module. `action` is what a module without a motor does on entering it."""
 
     id_num: int
     name: str
     activations: tuple[MuscleActivation, ...]
     rule: TransitionRule
     dwell_time: HdsoMod | None = None
+    action: Action | None = None
+    central: Central | None = None
     fullname: str | None = None
     description: str | None = None
     plotstyle: PlotStyle | None = None
@@ -339,10 +511,24 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True)
+class UpperModule:
+    """`module`: an action switching module without joint and motor; its states write values of others (D 9.6.7)."""
+
+    id_num: int
+    name: str
+    start_state: int
+    states: tuple[State, ...] = ()
+    fullname: str | None = None
+    description: str | None = None
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
 class JointList:
     """`jointlist`: the model, a chain of joints. Nested joint lists are refused with a clear message."""
 
     joints: tuple[Joint, ...]
+    modules: tuple[UpperModule, ...] = ()
     name: str | None = None
     fullname: str | None = None
     description: str | None = None

@@ -40,8 +40,12 @@ from sccils_schemas.values import (
     FORCE,
     LABEL,
     NUMBER,
+    ONE_NUMBER,
+    OPERANDS,
+    REF,
     REFS,
     SECONDS,
+    SPAN,
     STRIPPED,
     TEXT,
     ValueKind,
@@ -98,14 +102,15 @@ class _Mod(_ReferenceElement):
 
 
 class _Gradual(Element):
-    """A gradual change, whose hdsoMods have no times of their own."""
+    """A gradual change, or a trigger, whose hdsoMods have no times of their own."""
 
     def fields(self, reader: Reader, node: Node) -> Fields:
         """Report times inside."""
         for child in node.children:
             if "time" in child.attributes:
-                hint = "the times of its steps follow from time, duration and steps"
-                reader.attribute_error(child, "time", "an hdsoMod inside <gradual> has a time", "no time", hint)
+                steps = "the times of its steps follow from time, duration and steps"
+                hint = steps if node.tag == "gradual" else "it comes after the rule has held"
+                reader.attribute_error(child, "time", f"an hdsoMod inside <{node.tag}> has a time", "no time", hint)
                 del child.attributes["time"]
         return super().fields(reader, node)
 
@@ -131,6 +136,15 @@ class _Hdso(Element):
             dims = (2, DEFAULT_WIDTH) if is_rule else (max(len(data or ""), 1),)
         line = node.line if initial is None else with_data(node.line, initial.line, data)
         return {**found, "dims": dims, "initial_data": data, "line": line}
+
+
+class _MapElement(Element):
+    """A map of a control, whose points are its text."""
+
+    def fields(self, reader: Reader, node: Node) -> Fields:
+        """Add the points."""
+        points = reader.numbers(node, "double", "map")
+        return {**super().fields(reader, node), "points": tuple(map(float, points or ()))}
 
 
 class _Bounds(ElementPart):
@@ -189,6 +203,10 @@ class _Joints(ElementPart):
         for joint in document.joints:
             written = write_element(joint)
             out.children.append(ElementToWrite("endpoint", children=[written]) if joint.endpoint else written)
+
+
+def _write_points(item: doc.ControlMap, out: ElementToWrite) -> None:
+    out.text = write_data(item.points)
 
 
 def _write_mod_data(mod: doc.HdsoMod, out: ElementToWrite) -> None:
@@ -310,7 +328,41 @@ Element("height", by_hand.HeightEntry, TIME, Attribute("cm", "cm", NUMBER))
 Element("load", by_hand.LoadEntry, TIME, Attribute("newton", "newton", NUMBER), DURATION)
 Element("disconnect", by_hand.DisconnectEntry, TIME, Attribute("joint", "joint", TEXT), DURATION)
 Element("reconnect", by_hand.ReconnectEntry, TIME, DURATION)
-ENTRIES = ("hdsoMod", "hdsoSpec", "gradual", "kick", "ground", "height", "load", "disconnect", "reconnect")
+Element(
+    "sense",
+    doc.SenseClamp,
+    TIME,
+    Attribute("sensor", "sensor", REF),
+    Attribute("mode", "mode", words(doc.SenseMode)),
+    Attribute("value", "value", NUMBER),
+    since="0.2",
+)
+_Gradual(
+    "when",
+    doc.When,
+    Attribute("rule", "rule", TEXT),
+    Attribute("holds", "holds_s", SECONDS),
+    Attribute("after", "after_s", SECONDS),
+    Attribute("from", "time_s", SECONDS),
+    Attribute("until", "until_s", SECONDS),
+    Attribute("times", "times", COUNT),
+    Attribute("refractory", "refractory_s", SECONDS),
+    MODS,
+    since="0.2",
+)
+ENTRIES = (
+    "hdsoMod",
+    "hdsoSpec",
+    "gradual",
+    "sense",
+    "when",
+    "kick",
+    "ground",
+    "height",
+    "load",
+    "disconnect",
+    "reconnect",
+)
 Element(
     "hdsoscript",
     doc.HdsoScript,
@@ -338,6 +390,44 @@ _Hdso(
     Children("ranges", ("range",)),
     WrittenBy(_write_initial_data),
 )
+Element(
+    "signal",
+    doc.Signal,
+    ID,
+    NAME,
+    FULLNAME,
+    Attribute("type", "type", words(doc.SignalType)),
+    *attributes(REFS, inputs="inputs", parameters="parameters"),
+    Attribute("per_sample", "per_sample", FLAG),
+    Attribute("units", "units", TEXT),
+    Attribute("datatype", "datatype", DATATYPE),
+    Attribute("of", "of", LABEL),
+    Attribute("shape", "shape", words(doc.DecayShape)),
+    Attribute("counted", "counted", words(doc.Counted)),
+    DESCRIPTION,
+    since="0.2",
+)
+Element(
+    "control",
+    doc.Control,
+    ID,
+    NAME,
+    FULLNAME,
+    Attribute("units", "units", TEXT),
+    required("range", "ranges", SPAN),
+    Attribute("initial", "initial_data", ONE_NUMBER),
+    DESCRIPTION,
+    Children("maps", ("map",)),
+    since="0.2",
+)
+_MapElement(
+    "map",
+    doc.ControlMap,
+    Attribute("hdso", "hdso", REF),
+    Attribute("element", "element", whole(0, least=0)),
+    WrittenBy(_write_points),
+    since="0.2",
+)
 Element("range", doc.Range, Attribute("type", "type", words(doc.RangeType)), _Bounds())
 Element(
     "hdsolist",
@@ -347,10 +437,19 @@ Element(
     VERSION,
     Attribute("DataSetType", "data_set_type", TEXT),
     DESCRIPTION,
-    Children("hdsos", ("hdso",)),
+    Children("hdsos", ("hdso", "signal", "control")),
 )
 
-Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints())
+Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints(), Children("modules", ("module",)))
+Element(
+    "module",
+    doc.UpperModule,
+    *LABELS,
+    Attribute("start_state_idNum", "start_state", whole()),
+    DESCRIPTION,
+    Children("states", ("state",)),
+    since="0.2",
+)
 Element(
     "joint",
     doc.Joint,
@@ -379,7 +478,9 @@ Element(
     *attributes(NUMBER, Lnaught="l_naught", r="r", alpha="alpha_deg", fmax="fmax"),
     DESCRIPTION,
     _Functions("functions", ("function_spec",)),
+    OneChild("dynamics", "activation_dynamics"),
 )
+Element("activation_dynamics", doc.ActivationDynamics, *attributes(REF, rise="rise", fall="fall"), since="0.2")
 Element(
     "function_spec",
     doc.FunctionSpec,
@@ -402,17 +503,32 @@ Element(
     OneChild("plotstyle", "plotstyle"),
     OneChild("dwell_time", "hdsoMod", holder="dwell_time"),
     Children("activations", ("muscle_activation",)),
+    OneChild("action", "action"),
     OneChild("rule", "transition_rule", stand_in=doc.TransitionRule(None, ())),
+    OneChild("central", "central"),
 )
+Element("action", doc.Action, DESCRIPTION, MODS, since="0.2")
+Element("central", doc.Central, *attributes(REF, rule="rule", hold="hold"), DESCRIPTION, since="0.2")
 Element(
     "muscle_activation",
     doc.MuscleActivation,
     NAME,
     Attribute("muscle", "muscle", whole()),
     Attribute("activation_function", "function", ValueKind(STRIPPED.read, str, _likely)),
-    *attributes(REFS, activation_sensors="sensors", activation_parameters="parameters"),
+    Attribute("activation_sensors", "sensors", OPERANDS),
+    Attribute("activation_parameters", "parameters", REFS),
+    Attribute("bounds", "bounds", REFS, since="0.2"),
     DESCRIPTION,
     MODS,
+    Children("influences", ("influence",)),
+)
+Element(
+    "influence",
+    doc.Influence,
+    *attributes(REF, signal="signal", gain="gain"),
+    Attribute("function", "function", words(doc.InfluenceFunction)),
+    Attribute("parameters", "parameters", REFS),
+    since="0.2",
 )
 Element(
     "transition_rule",

@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sccils_schemas.checks.acting import check_action_signals
+from sccils_schemas.checks.controls import check_controls, check_owners
 from sccils_schemas.checks.hdso_table import LIST_KINDS, HdsoKind, HdsoTable, initialise, kind_of
 from sccils_schemas.checks.hdsos import check_engine_hdsos, check_hdsolist, check_together
 from sccils_schemas.checks.joints import check_jointlist, check_sensor_mapping
 from sccils_schemas.checks.rules import check_start
 from sccils_schemas.checks.scope import Scope
 from sccils_schemas.checks.scripts import check_budget, check_commands, check_entries
+from sccils_schemas.checks.signals import check_signals
 from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoMod, HdsoScript, JointList, Ref
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
@@ -129,12 +132,18 @@ def _check(
         check_together(lists, table, problems)
     if table.complete:
         check_engine_hdsos(table, lists[0][1], problems)
+        if sensors is not None:
+            check_signals(sensors, lists[-1][1], table, problems)
+        if parameters is not None:
+            check_controls(parameters, lists[0][1], table, problems)
     if jointlist is None:
         return
     scope = Scope(jointlist.source or f"{name}/{JOINTS_FILE}", table, problems)
     check_jointlist(jointlist, scope)
     if sensors is not None:
         check_sensor_mapping(jointlist, sensors, lists[-1][1], scope)
+        check_action_signals(sensors, jointlist, lists[-1][1], table, problems)
+    check_owners(jointlist, scope.file, table, problems)
 
 
 def _table(model: Model) -> HdsoTable:

@@ -14,6 +14,7 @@ from sccils_schemas.judge import judge
 from sccils_schemas.names import did_you_mean, shorten
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import Reader
+from sccils_schemas.versions import check_delays
 from sccils_schemas.xmlread import GRAMMAR_OF_ROOT, Node, SourceText, open_document
 
 
@@ -35,9 +36,12 @@ def read_document(data: bytes, file: str, problems: Problems, root: str | None =
     """
     source = open_document(data, file, problems)
     tree = None if source is None else _tree(source, file, problems, root)
-    if tree is None:
+    if source is None or tree is None:
         return None
-    found = read(Reader(file, problems), tree)
+    reader = Reader(file, problems)
+    if "@" in source.text:
+        check_delays(reader, tree)
+    found = read(reader, tree)
     if isinstance(found, Command | CommandResponse | ConfigCommand):
         return CommandScript((found,), source=file)
     return found

@@ -6,6 +6,9 @@ from dataclasses import replace
 
 from sccils_schemas.documents import Range
 
+Bounds = tuple[float | None, float | None]
+"""Lowest and highest, inclusive; None where there is no such bound."""
+
 
 def inverted(span: Range) -> bool:
     """Say whether nothing lies within a range, since its lower bound is above its upper one."""
@@ -20,3 +23,10 @@ def both_ways(span: Range) -> Range:
     if span.type not in ("valid", "suggested") or span.lower is None or span.lower < 0 or inverted(span):
         return span
     return replace(span, lower=None if span.upper is None else -span.upper)
+
+
+def narrowed(first: Bounds, second: Bounds) -> Bounds:
+    """Return what lies within both."""
+    lowers = [bound for bound in (first[0], second[0]) if bound is not None]
+    uppers = [bound for bound in (first[1], second[1]) if bound is not None]
+    return max(lowers, default=None), min(uppers, default=None)

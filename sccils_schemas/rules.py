@@ -9,6 +9,9 @@ Stored form (hdso.dtd: two rows of integers, one column per token, parentheses i
     flag row    1 operator or parenthesis    0 operand        -1 unused
     value row   code in `OPERATOR_CODES`     HDSO id           0 unused
 
+An operand may have a delay, `TC1_current@0.03`, for what it was so many seconds ago (since SCCILS 0.2). In a boolstring
+it is a column of its own behind the operand's: flag 2, and microseconds.
+
 A rule that fills every column needs no end mark. NeuRoMod's own operator codes were never published, so rules are
 exchanged between programs as text.
 """
@@ -16,27 +19,36 @@ exchanged between programs as text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
-from sccils_schemas.documents import Ref
+from sccils_schemas.documents import Ref, seconds_text
 from sccils_schemas.names import NAME, did_you_mean, id_ranges, shorten
 from sccils_schemas.problems import SccilsError
 
 OPERATOR_CODES: Mapping[str, int] = {"(": 1, ")": 2, "<": 3, ">": 4, "&": 5, "|": 6}
 """Value row entry of each operator and parenthesis, where the flag row is 1."""
 
-OPERATOR, OPERAND, UNUSED = 1, 0, -1
+OPERATOR, OPERAND, DELAY, UNUSED = 1, 0, 2, -1
+LONGEST_DELAY_US = 60_000_000
+"""How far back an operand can reach."""
 MAX_TEXT = 4096
 """Longest rule text, in characters."""
+MAX_DELAY_TEXT = 40
+"""Longest delay, in characters."""
 MAX_NESTING = 32
 """Deepest parentheses."""
+TIME = "time"
+"""In a trigger's rule: seconds since the start of the engine, unless there is an HDSO of this name."""
 DEFAULT_WIDTH = 30
 """Columns of a boolstring HDSO in the printed configurations."""
 
 _SYMBOLS = {code: symbol for symbol, code in OPERATOR_CODES.items()}
 _NUMBER = re.compile(r"[0-9]+")
+DELAY_TEXT = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+"""A delay as it is written, in seconds."""
 _SPACE = re.compile(r"[ \t\r\n]+")
 _NOT_OPERATORS = {
     "=": "there is no 'equals': use < or >",
@@ -66,25 +78,37 @@ class Token:
     symbol: str = ""
     ref: Ref | None = None
     column: int = 0
+    delay_us: int = 0
 
     def __eq__(self, other: object) -> bool:
         """Compare meaning, not place."""
-        return isinstance(other, Token) and (self.symbol, self.ref) == (other.symbol, other.ref)
+        mine = (self.symbol, self.ref, self.delay_us)
+        return isinstance(other, Token) and mine == (other.symbol, other.ref, other.delay_us)
 
     def __hash__(self) -> int:
         """Hash what equality compares."""
-        return hash((self.symbol, self.ref))
+        return hash((self.symbol, self.ref, self.delay_us))
 
     def __str__(self) -> str:
         """Return the token as it is written in a rule."""
-        return self.symbol or str(self.ref)
+        return self.symbol or _operand_text(str(self.ref), self.delay_us)
+
+    @property
+    def columns(self) -> int:
+        """How many columns of a boolstring it takes."""
+        return 2 if self.delay_us else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """An HDSO, by id or name. Alone it is true when it is not zero, or when it is a rule that is true."""
+    """An HDSO, by id or name, perhaps as it was before. Alone it is true when it is not zero, or a true rule."""
 
     ref: Ref
+    delay_us: int = 0
+
+    def __str__(self) -> str:
+        """Return it as it is written in a rule."""
+        return _operand_text(str(self.ref), self.delay_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +160,9 @@ def _token(text: str, at: int) -> tuple[Token, int]:
     if text[at] in OPERATOR_CODES:
         return Token(text[at], None, column), at + 1
     if number := _NUMBER.match(text, at):
-        return _id_token(text, number, column)
+        return _delayed(text, *_id_token(text, number, column))
     if name := NAME.match(text, at):
-        return Token("", name.group(), column), name.end()
+        return _delayed(text, Token("", name.group(), column), name.end())
     if text[at] in "+-*/.":
         raise RuleError(f"'{text[at]}' has no meaning in a rule", column, "operands are HDSO ids or names, not numbers")
     raise RuleError(f"{text[at]!r} has no meaning in a rule", column, "known are ids, names, < > & | ( )")
@@ -152,6 +176,32 @@ def _id_token(text: str, number: re.Match[str], column: int) -> tuple[Token, int
     if len(number.group()) > 10 or int(number.group()) > 2**31 - 1:
         raise RuleError(f"'{shorten(number.group(), 24)}' is too large for an HDSO id", column)
     return Token("", int(number.group()), column), number.end()
+
+
+def _delayed(text: str, token: Token, at: int) -> tuple[Token, int]:
+    """Return an operand with the delay that follows it, if one does."""
+    if text[at : at + 1] != "@":
+        return token, at
+    expected = f"seconds, 0 to {LONGEST_DELAY_US // 1_000_000}, follow it at once: TC1_current@0.03"
+    found = DELAY_TEXT.match(text, at + 1)
+    if found is None:
+        raise RuleError(f"'@' behind '{shorten(str(token))}' has no delay", at + 1, expected)
+    return Token("", token.ref, token.column, read_delay(found.group(), at + 1)), found.end()
+
+
+def read_delay(text: str, column: int = 0) -> int:
+    """Return a delay in microseconds. Raises RuleError for one that is too long, or finer than that."""
+    delay_us = Decimal(text).scaleb(6) if len(text) <= MAX_DELAY_TEXT else Decimal("Infinity")
+    if delay_us > LONGEST_DELAY_US:
+        longest = LONGEST_DELAY_US // 1_000_000
+        raise RuleError(f"a delay of {shorten(text, 24)} s has no history", column, f"at most {longest} s are kept")
+    if delay_us % 1:
+        raise RuleError(f"a delay of {text} s is finer than a microsecond", column)
+    return int(delay_us)
+
+
+def _operand_text(name: str, delay_us: int) -> str:
+    return f"{name}@{seconds_text(delay_us)}" if delay_us else name
 
 
 def parse_rule(text: str) -> Rule:
@@ -219,7 +269,7 @@ class _Parser:
         token = self._tokens[self._at]
         self._at += 1
         if token.ref is not None:
-            return Variable(token.ref)
+            return Variable(token.ref, token.delay_us)
         if token.symbol != "(":
             hint = "expected an HDSO id, a name or '('"
             raise RuleError(f"'{token}' stands where an operand belongs", token.column, hint)
@@ -250,16 +300,17 @@ def format_tokens(tokens: Sequence[Token], names: Mapping[int, str] | None = Non
     shown = dict(names or {})
     words: list[str] = []
     for token in tokens:
-        word = shown.get(token.ref, str(token)) if isinstance(token.ref, int) else str(token)
+        named = isinstance(token.ref, int) and token.ref in shown
+        word = _operand_text(shown[token.ref], token.delay_us) if named else str(token)  # type: ignore[index]
         words.append(f" {word} " if word in ("<", ">", "&", "|") else word)
     return "".join(words)
 
 
 def _write(rule: Rule, *, nested: bool) -> list[Token]:
     if isinstance(rule, Variable):
-        return [Token("", rule.ref)]
+        return [_token_of(rule)]
     if isinstance(rule, Inequality):
-        inner = [Token("", rule.left.ref), Token(rule.op), Token("", rule.right.ref)]
+        inner = [_token_of(rule.left), Token(rule.op), _token_of(rule.right)]
     else:
         inner = _write(rule.terms[0], nested=True)
         for term in rule.terms[1:]:
@@ -267,18 +318,56 @@ def _write(rule: Rule, *, nested: bool) -> list[Token]:
     return [Token("("), *inner, Token(")")] if nested else inner
 
 
-def operands(rule: Rule) -> tuple[Ref, ...]:
-    """Return the HDSOs a rule reads, each once, in the order written."""
+def _token_of(operand: Variable) -> Token:
+    return Token("", operand.ref, delay_us=operand.delay_us)
+
+
+def shifted(rule: Rule, delay_us: int) -> Rule:
+    """Return what a rule was so long ago: the same of what its operands were then."""
     if isinstance(rule, Variable):
-        return (rule.ref,)
-    parts = (rule.left, rule.right) if isinstance(rule, Inequality) else rule.terms
-    return tuple(dict.fromkeys(ref for part in parts for ref in operands(part)))
+        return Variable(rule.ref, rule.delay_us + delay_us)
+    if isinstance(rule, Inequality):
+        left, right = (Variable(side.ref, side.delay_us + delay_us) for side in (rule.left, rule.right))
+        return Inequality(rule.op, left, right)
+    terms = tuple(shifted(term, delay_us) for term in rule.terms)
+    return And(terms) if isinstance(rule, And) else Or(terms)
+
+
+def is_delayed(text: str) -> bool:
+    """Say whether a text is a rule that has a delay."""
+    try:
+        return "@" in text and any(token.delay_us for token in tokenise(text))
+    except RuleError:
+        return False
+
+
+def variables(rule: Rule) -> Iterator[Variable]:
+    """Yield the operands of a rule, as often as they stand in it."""
+    if isinstance(rule, Variable):
+        yield rule
+    elif isinstance(rule, Inequality):
+        yield from (rule.left, rule.right)
+    else:
+        for term in rule.terms:
+            yield from variables(term)
+
+
+def has_delay(rule: Rule) -> bool:
+    """Say whether an operand of a rule has a delay."""
+    return any(operand.delay_us for operand in variables(rule))
+
+
+def operands(rule: Rule) -> tuple[Ref, ...]:
+    """Return the HDSOs a rule reads, now or before, each once, in the order written."""
+    return tuple(dict.fromkeys(operand.ref for operand in variables(rule)))
 
 
 def resolve_tokens(tokens: Sequence[Token], ids: Mapping[str, int]) -> tuple[Token, ...]:
     """Return tokens with every name replaced by its id. Raises RuleError for an unknown name."""
     return tuple(
-        Token("", _resolve(token.ref, ids, token.column), token.column) if token.ref is not None else token
+        Token("", _resolve(token.ref, ids, token.column), token.column, token.delay_us)
+        if token.ref is not None
+        else token
         for token in tokens
     )
 
@@ -309,12 +398,19 @@ def encode_rule(
     else:
         tokens = _write(rule, nested=False) if isinstance(rule, Rule) else rule
     parse_tokens(tokens)
-    if len(tokens) > width:
-        hint = "each id and each of < > & | ( ) counts"
-        raise RuleError(f"the rule has {len(tokens)} tokens, but its HDSO holds {width}", hint=hint)
-    flags = [OPERAND if token.ref is not None else OPERATOR for token in tokens]
-    values = [_value(token) for token in tokens]
-    rest = width - len(tokens)
+    columns = sum(token.columns for token in tokens)
+    if columns > width:
+        hint = "each id, each delay, and each of < > & | ( ) counts"
+        raise RuleError(f"the rule has {columns} tokens, but its HDSO holds {width}", hint=hint)
+    flags: list[int] = []
+    values: list[int] = []
+    for token in tokens:
+        flags.append(OPERAND if token.ref is not None else OPERATOR)
+        values.append(_value(token))
+        if token.delay_us:
+            flags.append(DELAY)
+            values.append(token.delay_us)
+    rest = width - columns
     return (*flags, *[UNUSED] * rest), (*values, *[0] * rest)
 
 
@@ -331,11 +427,24 @@ def decode_tokens(flags: Sequence[int], values: Sequence[int]) -> tuple[Token, .
     if len(flags) != len(values):
         raise RuleError(f"{len(flags)} flags but {len(values)} values")
     used = next((at for at, flag in enumerate(flags) if flag == UNUSED), len(flags))
-    tokens = [_decoded(flags[at], values[at], at + 1) for at in range(used)]
+    tokens: list[Token] = []
+    for at in range(used):
+        if flags[at] == DELAY:
+            tokens[-1:] = [_with_delay(tokens[-1:], values[at], at + 1)]
+        else:
+            tokens.append(_decoded(flags[at], values[at], at + 1))
     for at in range(used, len(flags)):
         if flags[at] != UNUSED or values[at] != 0:
             raise RuleError(f"column {at + 1} is used after the end mark in column {used + 1}")
     return tuple(tokens)
+
+
+def _with_delay(before: Sequence[Token], delay_us: int, column: int) -> Token:
+    if not before or before[0].ref is None or before[0].delay_us:
+        raise RuleError("a delay stands behind no operand", column)
+    if not 0 < delay_us <= LONGEST_DELAY_US:
+        raise RuleError(f"a delay of {delay_us} us", column, f"1 to {LONGEST_DELAY_US}")
+    return Token("", before[0].ref, before[0].column, delay_us)
 
 
 def _decoded(flag: int, value: int, column: int) -> Token:
@@ -347,7 +456,7 @@ def _decoded(flag: int, value: int, column: int) -> Token:
         raise RuleError(f"unknown operator code {value}", column, f"codes are {id_ranges(_SYMBOLS)}")
     if flag == OPERAND:
         raise RuleError(f"HDSO id {value} is negative", column)
-    raise RuleError(f"flag {flag} has no meaning", column, "1 operator, 0 operand, -1 unused")
+    raise RuleError(f"flag {flag} has no meaning", column, "1 operator, 0 operand, 2 delay, -1 unused")
 
 
 def decode_rule(flags: Sequence[int], values: Sequence[int]) -> Rule:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, get_args
 
-from sccils_schemas.documents import Ref
+from sccils_schemas.documents import Delayed, Operand, Range, Ref
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import MAX_NAME_BYTES, NAME, shorten
 from sccils_schemas.numbers import SPACE, read_number, read_whole, split_words, word_starts, write_number
 from sccils_schemas.reader import STAND_IN, Reader
+from sccils_schemas.rules import DELAY_TEXT, RuleError, read_delay
 from sccils_schemas.xmlread import Node
 
 MAX_REFS = 64
@@ -121,6 +122,42 @@ def _refs(given: Given) -> tuple[Ref, ...]:
     return tuple(found)
 
 
+def _operands(given: Given) -> tuple[Operand, ...]:
+    """Return a list of HDSOs, some of them perhaps with a delay."""
+    found: list[Operand] = []
+    plain: list[str] = []
+    delays: dict[int, int] = {}
+    for at, (word, start) in enumerate(zip(split_words(given.text), word_starts(given.text), strict=True)):
+        name, marked, delay = word.partition("@")
+        plain.append(name)
+        if marked:
+            delays[at] = _delay(given, word, delay, start)
+    refs = _refs(Given(given.reader, given.node, given.name, " ".join(plain))) if delays else _refs(given)
+    for at, ref in enumerate(refs):
+        found.append(Delayed(ref, delays[at]) if delays.get(at) else ref)
+    return tuple(found)
+
+
+def _one_ref(given: Given) -> Ref:
+    found = _refs(given)
+    if len(found) != 1:
+        given.error(f"{given.name}='{shorten(given.text, 30)}'", "one HDSO id or name")
+    return found[0] if len(found) == 1 else given.reader.stand_in()
+
+
+def _delay(given: Given, word: str, delay: str, start: int) -> int:
+    hint = "seconds follow the @: TC1_current@0.03"
+    try:
+        return read_delay(delay) if DELAY_TEXT.fullmatch(delay) else _no_delay(given, word, "a delay in s", hint, start)
+    except RuleError as error:
+        return _no_delay(given, word, error.what, error.hint, start)
+
+
+def _no_delay(given: Given, word: str, why: str, hint: str, start: int) -> int:
+    given.error(f"{given.name} holds '{shorten(word, 30)}'", why, hint, start)
+    return 0
+
+
 def _colour(given: Given) -> tuple[float, float, float] | None:
     expected = "three numbers from 0 to 1"
     try:
@@ -137,6 +174,15 @@ def _force(given: Given) -> tuple[float, ...]:
     return tuple(given.reader.finite(word, given.name, given.line) for word in split_words(given.text))
 
 
+def _span(given: Given) -> tuple[Range]:
+    lower, upper = _force(given)
+    return (Range("valid", lower, upper, line=given.line()),)
+
+
+def _one_number(given: Given) -> tuple[float, ...]:
+    return (_number(given),)
+
+
 def write_data(data: tuple[int | float, ...] | str) -> str:
     """Return numbers one after another; text as it is."""
     return data if isinstance(data, str) else " ".join(map(write_number, data))
@@ -150,5 +196,9 @@ FLAG = kind(lambda given: given.text.strip(SPACE) == "y", lambda value: "y" if v
 NUMBER = kind(_number, write_number, 1.0)
 SECONDS = kind(_seconds, str, Decimal(0))
 REFS = kind(_refs, lambda refs: " ".join(map(str, refs)))
+REF = ValueKind(_one_ref, str, lambda reader, _: reader.stand_in())
+OPERANDS = kind(_operands, lambda operands: " ".join(map(str, operands)))
+SPAN = kind(_span, lambda ranges: write_data((ranges[0].lower, ranges[0].upper)), (Range("valid", 0.0, 1.0),))
+ONE_NUMBER = kind(_one_number, write_data)
 COLOUR = kind(_colour, write_data)
 FORCE = kind(_force, write_data)

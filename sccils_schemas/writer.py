@@ -9,10 +9,10 @@ import re
 
 from sccils_schemas import elements
 from sccils_schemas.documents import Document, ScriptEntry
-from sccils_schemas.mapping import ELEMENTS, ElementToWrite, newer
+from sccils_schemas.mapping import ElementToWrite
 from sccils_schemas.names import shorten
 from sccils_schemas.problems import SccilsError
-from sccils_schemas.reader import FIRST_VERSION
+from sccils_schemas.versions import find_newer
 from sccils_schemas.xmlread import DTD_OF_ROOT
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -29,7 +29,9 @@ def write(document: Document) -> bytes:
     version that the document says it is of.
     """
     root = _element(document)
-    _check_version(root, FIRST_VERSION)
+    for tag, attribute, since in find_newer(root):
+        what = f"{attribute} of <{tag}>" if attribute else f"<{tag}>"
+        raise SccilsError(f"{what} is of SCCILS {since}: make the document one of that version")
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<!DOCTYPE {root.tag} SYSTEM "{DTD_OF_ROOT[root.tag]}">']
     _lay_out(root, 0, lines)
     return ("\n".join(lines) + "\n").encode()
@@ -47,16 +49,6 @@ def _element(document: Document | ScriptEntry) -> ElementToWrite:
         return elements.write_element(document)
     except ValueError as error:
         raise SccilsError(str(error)) from error
-
-
-def _check_version(element: ElementToWrite, version: str) -> None:
-    version = element.attributes.get("version", version)
-    known = ELEMENTS.get(element.tag)
-    for attribute, since in newer(known, element.attributes, version) if known is not None else ():
-        what = f"{attribute} of <{element.tag}>" if attribute else f"<{element.tag}>"
-        raise SccilsError(f"{what} is of SCCILS {since}: make the document one of that version")
-    for child in element.children:
-        _check_version(child, version)
 
 
 def _lay_out(element: ElementToWrite, depth: int, lines: list[str]) -> None:

@@ -20,7 +20,7 @@ from nuc_engine.analysis.windows import course_of
 from nuc_engine.model.changes import Changeset
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.values import Values, initial_values, rule_tokens
-from sccils_schemas.rules import And, Inequality, Rule, Variable, parse_tokens
+from sccils_schemas.rules import And, Inequality, Rule, Variable, parse_tokens, shifted
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,51 +124,58 @@ class _Epoch:
 
     def __init__(self, bout: Bout, plan: Plan, values: Sequence[Values | None], part: slice) -> None:
         self._plan, self._values, self._log = plan, values, bout.sensors
-        times = bout.states.t_s[part]
+        self._times = times = bout.states.t_s[part]
         self._count = len(times)
         self._at = np.searchsorted(self._log.t_s, times, side="right") - 1
         self._known = self._at >= 0
         age_s = times[self._known] - self._log.t_s[self._at[self._known]]
         self._known[self._known] = age_s <= DEFAULT_CRITERIA.max_unrecorded_s
 
-    def rule(self, hdso: HdsoPlan, action: int) -> _Node:
+    def rule(self, hdso: HdsoPlan, action: int, delay_us: int = 0) -> _Node:
         """Return an action's rule, or a rule within it; one that has no value is never true."""
         held = self._values[hdso.index]
         if held is None:
             return _Node(np.zeros(self._count, dtype=np.bool_))
-        return self._node(parse_tokens(rule_tokens(hdso, held)), action)
+        return self._node(shifted(parse_tokens(rule_tokens(hdso, held)), delay_us), action)
 
     def _node(self, rule: Rule, action: int) -> _Node:
         if isinstance(rule, Inequality):
             return self._comparison(rule, action)
         if isinstance(rule, Variable):
-            return self._alone(self._plan.hdso(rule.ref), action)
+            return self._alone(rule, action)
         parts = tuple(self._node(term, action) for term in rule.terms)
         whole = np.logical_and if isinstance(rule, And) else np.logical_or
         return _Node(whole.reduce([part.true for part in parts]), parts)
 
     def _comparison(self, rule: Inequality, action: int) -> _Node:
-        left, right, above = self._plan.hdso(rule.left.ref), self._plan.hdso(rule.right.ref), rule.op == ">"
-        if left.kind != "sensor":
-            left, right, above = right, left, not above
-        value, limit = self._numbers(left), self._numbers(right)
+        first, second, above = rule.left, rule.right, rule.op == ">"
+        if self._plan.hdso(first.ref).kind != "sensor":
+            first, second, above = second, first, not above
+        left, right = self._plan.hdso(first.ref), self._plan.hdso(second.ref)
+        value, limit = self._numbers(left, first.delay_us), self._numbers(right, second.delay_us)
         term = RuleTerm(action, left.name, above, right.name) if left.kind == "sensor" else None
         return _Node(value > limit if above else value < limit, term=term, limit=limit)
 
-    def _alone(self, hdso: HdsoPlan, action: int) -> _Node:
+    def _alone(self, operand: Variable, action: int) -> _Node:
+        hdso = self._plan.hdso(operand.ref)
         if hdso.kind == "boolstring":
-            return self.rule(hdso, action)
-        value = self._numbers(hdso)
+            return self.rule(hdso, action, operand.delay_us)
+        value = self._numbers(hdso, operand.delay_us)
         return _Node((value != 0) & np.isfinite(value))
 
-    def _numbers(self, hdso: HdsoPlan) -> FloatArray:
-        """Return the value of an HDSO as the store holds it, at each record; NaN where it is not known."""
+    def _numbers(self, hdso: HdsoPlan, delay_us: int) -> FloatArray:
+        """Return the value of an HDSO as the store holds it, at each record; NaN where it is not known.
+
+        A sensor is what it was its delay before, what is written counts from its changeset on.
+        """
         found = np.full(self._count, np.nan)
         held = self._values[hdso.index]
         if hdso.kind != "sensor":
             found[:] = np.nan if held is None else held[0]
         elif hdso.name in self._log.columns:
-            found[self._known] = self._log.column(hdso.name)[self._at[self._known]]
+            then = np.searchsorted(self._log.t_s, self._times[self._known] - delay_us * 1e-6, side="right") - 1
+            at = np.maximum(then, 0) if delay_us else self._at[self._known]
+            found[self._known] = self._log.column(hdso.name)[at]
         return found.astype(np.float32).astype(np.float64) if hdso.datatype == "float" else found
 
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from drivers.units import NS_PER_S
-from nuc_engine.bout.episode import is_episode, load_run
+from nuc_engine.bout.episode import load_run
 from nuc_engine.bout.run import CHUNK_NS, BoutSpec, set_up
 from nuc_engine.episode.document import RunConfig
 from nuc_engine.episode.loop import run_steps
 from nuc_engine.episode.system import Pilot
-from nuc_engine.machine.locations import find_configuration
+from nuc_engine.machine.locations import find_configuration, is_episode
 from nuc_engine.model.store import Store
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.recording.rows import RowLog

@@ -14,7 +14,7 @@ from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan
-from nuc_engine.model.rulecheck import find_dead_rules
+from nuc_engine.model.rulecheck import find_dead_rules, find_dead_triggers
 from nuc_engine.recording.files import SCRIPT_FILE
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.model import Model, check_script, load_model, load_script
@@ -80,6 +80,7 @@ def prepare_bout(
     for dead in find_dead_rules(plan, changesets):
         since = f"from {dead.time_ns / NS_PER_S:g} s on, " if dead.time_ns else ""
         warnings.append(since + dead.text)
+    warnings += find_dead_triggers(plan, changesets).values()
     return Prepared(model, plan, document, path, changesets, tuple(warnings))
 
 

@@ -144,7 +144,7 @@ def replay_inputs(folder: Path) -> ReplayReport:
         recorder = BoutRecorder(out, prepared.model, plan, store)
         limits = [spec.limits.get(motor.name) for motor in plan.motors]
         bus = RecordedBus(plan, cycles)
-        executive = Executive(plan, bus, recorder, store=store, costs=spec.costs, limits=limits)
+        executive = Executive(plan, bus, recorder, store=store, costs=spec.costs, limits=limits, seed=spec.seed)
         executive.load(changesets)
         end_ns = _end_ns(record, reach, entries)
         happened = deque(read_event(entry[3]) for entry in entries if entry[0] == "happened")

@@ -136,7 +136,7 @@ class Ready:
         """Return the executive that runs it, its script loaded."""
         spec, plan = self.spec, self.prepared.plan
         limits = [spec.limits.get(motor.name) for motor in plan.motors]
-        executive = Executive(plan, self.bus, recorder, store=store, costs=spec.costs, limits=limits)
+        executive = Executive(plan, self.bus, recorder, store=store, costs=spec.costs, limits=limits, seed=spec.seed)
         executive.load(self.prepared.changesets)
         return executive
 

@@ -54,6 +54,7 @@ class WatchedRecorder:
         self._cells = [store.locate(Slot(index)) for index in plan.sensor_columns]
         self._complete: tuple[int, Board] | None = None
         self._foot: Sequence[float] = _NOTHING
+        self._columns = plan.sensor_columns
         watch.begin(model.name, [*columns_of(plan), *PLANT_COLUMNS])
 
     def motor(self, now_ns: int, board: Board, replies: ExchangeReplies) -> None:
@@ -70,5 +71,6 @@ class WatchedRecorder:
             self._foot = records[-1][1:]
         if self._complete is not None:
             time_ns, board = self._complete
-            values = values_of(board, [view[at] for view, at in self._cells])
+            sensed = [view[at] for view, at in self._cells]
+            values = values_of(board, store.measured(self._columns, sensed))
             self._watch.cycle(now_ns, [time_ns, board.cycle, 1, Mode.RUNNING.value, *values, *self._foot])

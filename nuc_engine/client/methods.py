@@ -96,6 +96,7 @@ class Methods:
     rules = ClientMethod(requests.RulesRequest)
     joint_mode = ClientMethod(requests.JointModeRequest)
     tweak = ClientMethod(requests.TweakRequest)
+    sense = ClientMethod(requests.SenseRequest)
     pose = ClientMethod(requests.PoseRequest)
     pose_named = ClientMethod(requests.pose_named)
     pose_save = ClientMethod(requests.PoseSaveRequest)

@@ -15,7 +15,19 @@ from nuc_engine.configurations.describe_uses import hdso_uses
 from nuc_engine.model.changes import Changeset
 from nuc_engine.model.extensions import ADDED, installed
 from nuc_engine.model.motors import is_driven
-from nuc_engine.model.plan import FunctionPlan, HdsoPlan, JointPlan, MotorPlan, Plan, Slot
+from nuc_engine.model.plan import (
+    ActivationPlan,
+    CentralPlan,
+    ControlPlan,
+    DynamicsPlan,
+    FunctionPlan,
+    HdsoPlan,
+    JointPlan,
+    ModulePlan,
+    MotorPlan,
+    Plan,
+    Slot,
+)
 from nuc_engine.model.planning import build_plan
 from nuc_engine.model.values import (
     Values,
@@ -27,11 +39,12 @@ from nuc_engine.model.values import (
     value_text,
 )
 from sccils_schemas.by_hand import PlantEntry
-from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, Servo, State
+from sccils_schemas.documents import Hdso, Joint, Motor, Muscle, SenseClamp, Servo, Signal, State, When, seconds_text
 from sccils_schemas.model import Model
 from sccils_schemas.names import printable
 from sccils_schemas.ranges import both_ways
 from sccils_schemas.servos import label_of, model_of
+from sccils_schemas.signals import form_of
 from sccils_schemas.writer import write_entry
 
 Data = dict[str, Any]
@@ -56,10 +69,16 @@ def describe_model(model: Model, plan: Plan | None = None) -> Data:
     return _Describer(model, build_plan(model) if plan is None else plan).model_data()
 
 
-def describe_changes(plan: Plan, changesets: Sequence[Changeset], by_hand: Sequence[PlantEntry] = ()) -> list[Data]:
+def describe_changes(
+    plan: Plan,
+    changesets: Sequence[Changeset],
+    by_hand: Sequence[PlantEntry] = (),
+    nerves: Sequence[SenseClamp | When] = (),
+) -> list[Data]:
     """Return what a script does, one entry per moment: every HDSO it writes, with the values before and after.
 
-    A request for every HDSO is None. What is done to the leg by hand stands as the script has it.
+    A request for every HDSO is None. What is done to the leg by hand, or its senses (`senses`), and what waits for a
+    rule (`triggers`) stand as the script has them.
     """
     names = {hdso.id_num: hdso.name for hdso in plan.hdsos}
     values = list(initial_values(plan))
@@ -74,10 +93,11 @@ def describe_changes(plan: Plan, changesets: Sequence[Changeset], by_hand: Seque
         requests = [_named(plan.hdsos[r.hdso]) if r.hdso >= 0 else None for r in changeset.requests]
         time_s = changeset.time_ns / 1e9
         moments[time_s] = {"time_s": time_s, "changes": changes, "requests": requests, "by_hand": []}
-    for entry in by_hand:
+    for entry in (*by_hand, *nerves):
         time_s = float(entry.time_s)
         moment = moments.setdefault(time_s, {"time_s": time_s, "changes": [], "requests": [], "by_hand": []})
-        moment["by_hand"].append(write_entry(entry))
+        kind = "senses" if isinstance(entry, SenseClamp) else "triggers" if isinstance(entry, When) else "by_hand"
+        moment.setdefault(kind, []).append(write_entry(entry))
     return [moments[time_s] for time_s in sorted(moments)]
 
 
@@ -119,6 +139,8 @@ class _Describer:
             },
             **({"extensions": installed(plan.extensions)} if plan.extensions else {}),
             "joints": joints,
+            **({"modules": [self._module(module) for module in plan.modules]} if plan.modules else {}),
+            **({"controls": [self._control(control) for control in plan.controls]} if plan.controls else {}),
             "parameters": [self._hdso(hdso) for hdso in model.hdsos if model.kind(hdso) != "sensor"],
             "sensors": [self._hdso(hdso) for hdso in model.hdsos if model.kind(hdso) == "sensor"],
         }
@@ -215,6 +237,48 @@ class _Describer:
             "alpha_deg": muscle.alpha_deg,
             "fmax": muscle.fmax,
             "functions": {use: self._function(use, function) for use, function in functions.items()},
+            **({} if plan.dynamics is None else {"dynamics": self._dynamics(plan.dynamics)}),
+        }
+
+    def _dynamics(self, dynamics: DynamicsPlan) -> Data:
+        slots = {"rise": dynamics.rise, "fall": dynamics.fall}
+        return {way: self._value(slot.hdso) for way, slot in slots.items() if slot is not None}
+
+    def _central(self, central: CentralPlan) -> Data:
+        rule = self.plan.hdsos[central.rule]
+        hold = None if central.hold is None else self._value(central.hold.hdso)
+        return {"id": rule.id_num, "name": rule.name, **self._rule(rule), "hold": hold}
+
+    def _module(self, module: ModulePlan) -> Data:
+        return {
+            "id": module.id_num,
+            "name": module.name,
+            "start_state": module.states[module.start_state].name,
+            "states": [
+                {
+                    "id": state.id_num,
+                    "name": state.name,
+                    "rule": {"id": rule.id_num, "name": rule.name, **self._rule(rule)},
+                    **({} if state.central is None else {"central": self._central(state.central)}),
+                    "writes": [
+                        {"id": hdso.id_num, "name": hdso.name, "text": value_text(hdso, write.values, self.names)}
+                        for write in state.writes
+                        for hdso in (self.plan.hdsos[write.hdso],)
+                    ],
+                }
+                for state in module.states
+                for rule in (self.plan.hdsos[state.rule],)
+            ],
+        }
+
+    def _control(self, control: ControlPlan) -> Data:
+        hdsos = [self.plan.hdsos[slot.hdso] for slot, _ in control.maps]
+        return {
+            "name": control.name,
+            "maps": [
+                {"id": hdso.id_num, "name": f"{hdso.name}[{slot.element}]", "points": list(points)}
+                for hdso, (slot, points) in zip(hdsos, control.maps, strict=True)
+            ],
         }
 
     def _function(self, use: str, function: FunctionPlan) -> Data:
@@ -246,18 +310,33 @@ class _Describer:
                 **self._rule(rule),
             },
             "dwell": None if plan.dwell is None else self._value(plan.dwell.hdso),
+            **({} if plan.central is None else {"central": self._central(plan.central)}),
             "activations": [
                 {
                     "muscle": _named(self.plan.muscles[activation.muscle]),
                     "function": activation.function,
                     "value": [self._number(slot) for slot in activation.parameters],
                     "parameters": self._slot_hdsos(activation.parameters),
-                    "sensors": self._slot_hdsos(activation.sensors),
+                    "sensors": [self._operand(slot) for slot in activation.sensors],
+                    **self._influences(activation),
                     "description": descriptions.get(self.plan.muscles[activation.muscle].id_num),
                 }
                 for activation in plan.activations
             ],
         }
+
+    def _influences(self, activation: ActivationPlan) -> Data:
+        if not activation.influences:
+            return {}
+        bounds = [self._number(slot) for slot in activation.bounds] or [0, 1]
+        influences: list[Data] = []
+        for item in activation.influences:
+            signal, gain = (self.plan.hdsos[slot.hdso] for slot in (item.signal, item.gain))
+            function = None if item.function is None else item.function.type
+            numbers = [] if item.function is None else [self._number(slot) for slot in item.function.parameters]
+            described = {"name": signal.name, "gain": self._value(gain.index)}
+            influences.append({**described, "function": function, "parameters": numbers})
+        return {"influences": influences, "bounds": bounds}
 
     def _rule(self, rule: HdsoPlan) -> Data:
         values = self.values[rule.index]
@@ -289,7 +368,22 @@ class _Describer:
         }
         if plan.kind == "boolstring":
             data |= self._rule(plan)
+        if isinstance(hdso, Signal):
+            data |= self._signal(hdso)
         return data
+
+    def _signal(self, signal: Signal) -> Data:
+        added = next((item.added for item in self.plan.signals if item.name == signal.name), "")
+        return {
+            "signal": added or signal.type,
+            **({} if signal.of is None else {"of": signal.of}),
+            **({"shape": signal.shape} if signal.type == "decay" else {}),
+            **({"counted": signal.counted} if signal.type == "switching" else {}),
+            "per_sample": signal.per_sample,
+            "inputs": [_named(self.model.hdso(ref)) for ref in signal.inputs],
+            "signal_parameters": [_named(self.model.hdso(ref)) for ref in signal.parameters],
+            "parameter_names": [parameter.name for parameter in form_of(signal).parameters[: len(signal.parameters)]],
+        }
 
     def _value(self, index: int) -> Data:
         hdso = self.plan.hdsos[index]
@@ -303,6 +397,10 @@ class _Describer:
     def _number(self, slot: Slot) -> int | float | None:
         values, hdso = self.values[slot.hdso], self.plan.hdsos[slot.hdso]
         return None if values is None else plain_number(values[slot.element], hdso.datatype)
+
+    def _operand(self, slot: Slot) -> Data:
+        named = _named(self.plan.hdsos[slot.hdso])
+        return {**named, "name": f"{named['name']}@{seconds_text(slot.delay_us)}"} if slot.delay_us else named
 
     def _slot_hdsos(self, slots: Sequence[Slot]) -> list[Data]:
         return [_named(self.plan.hdsos[index]) for index in dict.fromkeys(slot.hdso for slot in slots)]

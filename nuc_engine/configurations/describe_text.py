@@ -25,6 +25,7 @@ _GROUPS = (
     ("geometry of", "Geometry"),
     ("position command of", "Motor commands"),
     ("force command of", "Motor commands"),
+    ("parameter of the signal", "Signal processing"),
 )
 _ORDER = (*dict.fromkeys(title for _, title in _GROUPS), "Others")
 _KERNEL = ("a", "b", "c", "wmin", "wmax")
@@ -57,6 +58,15 @@ def model_lines(data: Data, ink: TextStyles = PLAIN) -> Iterator[str]:
     for joint in data["joints"]:
         yield ""
         yield from _joint(joint, ink)
+    for module in data.get("modules", ()):
+        yield ""
+        yield from _module(module, ink)
+    for control in data.get("controls", ()):
+        yield ""
+        yield ink.heading(f"CONTROL  {control['name']}") + "  what follows it, as place: value on straight lines"
+        for item in control["maps"]:
+            pairs = zip(item["points"][::2], item["points"][1::2], strict=True)
+            yield f"  {item['id']:>4}  {item['name']}  " + ", ".join(f"{place:g}: {value:g}" for place, value in pairs)
     yield from _parameters(data["parameters"], ink)
     yield ""
     yield ink.heading("SENSORS")
@@ -71,10 +81,14 @@ def change_lines(moments: Sequence[Data], ink: TextStyles = PLAIN) -> Iterator[s
         writes, same = moment["changes"], sum(not change["changes"] for change in moment["changes"])
         remark = f", {same} of them to the value it has already" if same else ""
         by_hand = [text.strip("</>") for text in moment["by_hand"]]
-        told = [f"{len(writes)} written{remark}"] if writes or not by_hand else []
+        bare = by_hand or moment.get("senses") or moment.get("triggers")
+        told = [f"{len(writes)} written{remark}"] if writes or not bare else []
         told += ["by hand"] if by_hand else []
+        nerves = [" ".join(text.split()) for text in (*moment.get("senses", ()), *moment.get("triggers", ()))]
+        told += ["sensed"] if moment.get("senses") else []
+        told += ["waiting"] if moment.get("triggers") else []
         yield f"  at {moment['time_s']:g} s: {'; '.join(told)}"
-        for text in by_hand:
+        for text in (*by_hand, *nerves):
             yield from _wrapped(text, 4)
         for change in (change for change in writes if change["changes"]):
             yield from _change(change, ink)
@@ -190,7 +204,33 @@ def _muscle(muscle: Data, ink: TextStyles) -> Iterator[str]:
     for use, function in muscle["functions"].items():
         parameters, formula = ink.faint(_listed(function["parameters"])), function["formula"] or UNSET
         yield f"    {use.replace('_', ' '):<18} {function['type']:<11} {formula:<12} {parameters}"
+    for way, tau in muscle.get("dynamics", {}).items():
+        yield f"    activation {way}s with a time constant of {_value(tau['value'])} s  {ink.faint(_named(tau))}"
     yield from _wrapped(muscle["description"], 4)
+
+
+def _module(module: Data, ink: TextStyles) -> Iterator[str]:
+    yield (
+        ink.heading(f"MODULE {module['id']}  {module['name']}")
+        + f"  without a motor; starts in {module['start_state']}"
+    )
+    for state in module["states"]:
+        yield "  " + ink.name(f"State {state['id']}  {state['name']}")
+        yield f"    enter when   {ink.name(_value(state['rule']['by_name']))}"
+        yield from _central(state, ink)
+        for item in state["writes"]:
+            yield f"    writes       {item['id']} {item['name']} = {item['text']}"
+
+
+def _central(state: Data, ink: TextStyles) -> Iterator[str]:
+    if "central" not in state:
+        return
+    central = state["central"]
+    yield f"    or centrally {ink.name(_value(central['by_name']))}  {ink.faint(_named(central))}"
+    if central["hold"] is None:
+        yield "                 hold 0: a sensory entry that is true undoes it at the next evaluation"
+    else:
+        yield f"                 sensory entries then wait for {_valued(central['hold'])}"
 
 
 def _state(state: Data, ink: TextStyles) -> Iterator[str]:
@@ -205,6 +245,7 @@ def _state(state: Data, ink: TextStyles) -> Iterator[str]:
     yield f"    by id        {_value(rule['by_id'])}  {ink.faint(_named(rule))}"
     yield f"    at start     {_value(rule['at_start'])}"
     yield from _wrapped(rule["description"], 17)
+    yield from _central(state, ink)
     if state["dwell"]:
         yield f"    dwell        {_valued(state['dwell'])}  {ink.faint(_named(state['dwell']))}"
     for activation in state["activations"]:
@@ -222,6 +263,11 @@ def _activation(activation: Data, ink: TextStyles) -> Iterator[str]:
             numbers = map(_number, activation["value"][5 * k : 5 * k + 5])
             parts = [f"{what} {number}" for what, number in zip(_KERNEL, numbers, strict=False)]
             yield f"{'':17}K of {_both(sensor)}: {', '.join(parts)}"
+    for item in activation.get("influences", ()):
+        function = "" if item["function"] is None else f"{item['function']} {_value(item['parameters'])} of "
+        low, high = activation["bounds"]
+        within = f"within {_number(low)} to {_number(high)}"
+        yield f"{'':17}+ {_value(item['gain']['value'])} x {function}{item['name']}, {within}"
     yield from _wrapped(activation["description"], 17)
 
 
@@ -259,9 +305,20 @@ def _hdso(hdso: Data, ink: TextStyles) -> Iterator[str]:
         yield from _wrapped(_facts(hdso), 8)
     else:
         yield f"        {hdso['datatype']}{_unit(hdso)}{_ranges(hdso)}"
+    if "signal" in hdso:
+        yield from _wrapped(_block(hdso), 8)
     yield from _wrapped(hdso["description"], 8)
     if hdso["used_by"]:
         yield from _wrapped("for: " + ", ".join(hdso["used_by"]), 8, ink.faint)
+
+
+def _block(signal: Data) -> str:
+    """Return how a signal is computed: `= lowpass of TC1_current (time constant in s: tau), counting samples`."""
+    of = ", ".join(item["name"] for item in signal["inputs"])
+    given = zip(signal["parameter_names"], signal["signal_parameters"], strict=True)
+    parameters = ", ".join(f"{name}: {item['name']}" for name, item in given)
+    counting = ", counting samples" if signal["per_sample"] else ""
+    return f"= {signal['signal']}{of and ' of '}{of}{f' ({parameters})' if parameters else ''}{counting}"
 
 
 def _facts(hdso: Data) -> str:

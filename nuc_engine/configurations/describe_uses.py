@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nuc_engine.model.plan import Plan
+from nuc_engine.model.plan import CentralPlan, Plan
 from nuc_engine.model.values import Values, rule_tokens
 from sccils_schemas.model import Model
 
@@ -16,7 +16,9 @@ def hdso_uses(model: Model, plan: Plan, values: Sequence[Values | None]) -> dict
         *((index, "engine") for index in (plan.motor_speed, plan.motor_control_delay, plan.statetrans_period)),
         *_uses_by_states(plan, values),
         *_uses_by_muscles(plan),
+        *_uses_by_modules(plan, values),
         *_uses_by_motors(plan),
+        *_uses_by_signals(plan),
         *_uses_by_geometry(model, plan),
     )
     for index, use in everything:
@@ -34,8 +36,13 @@ def _uses_by_states(plan: Plan, values: Sequence[Values | None]) -> _Uses:
             yield index, f"entry rule of {state.name}"
         for activation in state.activations:
             muscle = plan.muscles[activation.muscle].name
-            for slot in (*activation.parameters, *activation.sensors):
+            for slot in (*activation.parameters, *activation.sensors, *activation.bounds):
                 yield slot.hdso, f"activation of {muscle} in {state.name}"
+            for item in activation.influences:
+                for slot in (item.signal, item.gain, *(() if item.function is None else item.function.parameters)):
+                    yield slot.hdso, f"influence on {muscle} in {state.name}"
+        if state.central is not None:
+            yield from _uses_by_central(plan, state.name, state.central, values)
         if state.dwell is not None:
             yield state.dwell.hdso, f"dwell time of {state.name}"
 
@@ -52,12 +59,49 @@ def _uses_by_muscles(plan: Plan) -> _Uses:
                 yield slot.hdso, f"{use} of {muscle.name}"
 
 
+def _uses_by_central(plan: Plan, name: str, central: CentralPlan, values: Sequence[Values | None]) -> _Uses:
+    for index in (central.rule, *_operands(plan, central.rule, values)):
+        yield index, f"central entry of {name}"
+    if central.hold is not None:
+        yield central.hold.hdso, f"hold of {name}"
+
+
+def _uses_by_modules(plan: Plan, values: Sequence[Values | None]) -> _Uses:
+    for module in plan.modules:
+        for state in module.states:
+            for index in (state.rule, *_operands(plan, state.rule, values)):
+                yield index, f"entry rule of {state.name}"
+            if state.central is not None:
+                yield from _uses_by_central(plan, state.name, state.central, values)
+            if state.dwell is not None:
+                yield state.dwell.hdso, f"dwell time of {state.name}"
+            for write in state.writes:
+                yield write.hdso, f"written by {state.name} of {module.name}"
+    for control in plan.controls:
+        for slot, _ in control.maps:
+            yield slot.hdso, f"follows {control.name}"
+    for muscle in plan.muscles:
+        if muscle.dynamics is not None:
+            for slot in (muscle.dynamics.rise, muscle.dynamics.fall):
+                if slot is not None:
+                    yield slot.hdso, f"activation dynamics of {muscle.name}"
+
+
 def _uses_by_motors(plan: Plan) -> _Uses:
     for motor in plan.motors:
         yield motor.angle, f"angle of {motor.name}"
         yield motor.current, f"load of {motor.name}"
         yield motor.position_command, f"position command of {motor.name}"
         yield motor.force_command, f"force command of {motor.name}"
+
+
+def _uses_by_signals(plan: Plan) -> _Uses:
+    for signal in plan.signals:
+        for slot in signal.inputs:
+            yield slot.hdso, f"signal {signal.name}"
+        for slots in signal.parameters:
+            for slot in slots:
+                yield slot.hdso, f"parameter of the signal {signal.name}"
 
 
 def _uses_by_geometry(model: Model, plan: Plan) -> _Uses:

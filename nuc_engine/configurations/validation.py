@@ -18,10 +18,11 @@ from nuc_engine.model.extensions import EXTENSIONS_FILE
 from nuc_engine.model.motors import serves
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan
-from nuc_engine.model.rulecheck import find_dead_rules
+from nuc_engine.model.rulecheck import find_dead_rules, find_dead_triggers
 from nuc_engine.plants.fit import overridden
 from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, load_spec
-from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoMod, HdsoScript, JointList
+from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoMod, HdsoScript, JointList, When
+from sccils_schemas.lines import attribute_line
 from sccils_schemas.model import JOINTS_FILE, Model, load_any, load_model
 from sccils_schemas.names import did_you_mean
 from sccils_schemas.numbers import nanoseconds
@@ -183,6 +184,9 @@ def _check_script(document: HdsoScript, path: Path, model: Model, problems: Prob
         if dead.time_ns or dead.hdso not in known:
             line = causes.get((dead.time_ns, dead.hdso)) or causes.get((dead.time_ns, -1), 0)
             problems.warning(str(path), line, f"from {dead.time_ns / 1e9:g} s on, {dead.text}")
+    whens = sorted((e for e in document.entries if isinstance(e, When)), key=lambda entry: entry.time_s)
+    for place, text in find_dead_triggers(plan, changesets).items():
+        problems.warning(str(path), attribute_line(whens[place].line, "rule"), text)
 
 
 def _causes(document: HdsoScript, plan: Plan) -> dict[tuple[int, int], int]:

@@ -1,4 +1,4 @@
-"""What a motor is commanded by: joint modes, position targets and tweaks, which can change while running.
+"""What a motor is commanded by, joint modes, position targets and tweaks, and what is sensed: all can change in flight.
 
 A configuration's `control_mode` is what a bout starts with. `Controls` changes what motor action reads from the board;
 every change is an edit like a write of HDSO data: timed, acknowledged, recorded.
@@ -7,17 +7,22 @@ every change is an edit like a write of HDSO data: timed, acknowledged, recorded
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+from nuc_engine.control.clamps import HOLD, OFF
 from nuc_engine.control.tasks.board import Board, Drive, configured_drives
 from nuc_engine.model.changes import JointControl
 from nuc_engine.model.plan import MotorPlan, Plan
+from sccils_schemas.numbers import fits_float
 
 JOINT_MODES = ("muscle", "force", "position", "hold", "limp")
 """What a joint can be switched to. `position` is its position command HDSO, or where it stands when it has none."""
 
-CONTROLS = ("mode", "target", "rate", "tweak")
+SENSE = "sense"
+CONTROLS = ("mode", "target", "rate", "tweak", SENSE)
 """Kinds of controls: joint mode; target in degrees (the joint then holds positions); rate in deg/s; tweak in raw ticks
-of the motor (0.654 degrees of its shaft on an AI motor, 0.088 on most others)."""
+of the motor (0.654 degrees of its shaft on an AI motor, 0.088 on most others); what is sensed of a sensor: a number,
+`hold`, or `off` (`nuc_engine.control.clamps`)."""
 
 _SLOWEST_DEG_S, _FASTEST_DEG_S = 0.1, 10_000.0
 
@@ -28,6 +33,7 @@ class Controls:
     def __init__(self, plan: Plan, board: Board, approach_deg_s: float | None) -> None:
         self._plan, self._board = plan, board
         self._approach = approach_deg_s
+        self.sense: Callable[[int, float | str], None] | None = None
         self.configured()
 
     def configured(self) -> None:
@@ -51,6 +57,10 @@ class Controls:
         refused = refusal(control, self._plan)
         if refused:
             return refused
+        if control.what == SENSE:
+            if self.sense is not None:
+                self.sense(control.joint, control.value)
+            return ""
         k, value, board = self._plan.joints[control.joint].motor, control.value, self._board
         if control.what == "tweak":
             board.tweaks[k] = round(float(value))
@@ -81,6 +91,10 @@ def refusal(control: JointControl, plan: Plan) -> str:
     """Say why a control cannot be made on this plan, or nothing. Values may come from anywhere."""
     if control.what not in CONTROLS:
         return f"control {control.what!r}; expected {', '.join(CONTROLS)}"
+    return _unsensed(control, plan) if control.what == SENSE else _undriven(control, plan)
+
+
+def _undriven(control: JointControl, plan: Plan) -> str:
     if not 0 <= control.joint < len(plan.joints) or plan.joints[control.joint].motor < 0:
         return f"joint {control.joint} has no motor"
     if control.what == "mode":
@@ -92,6 +106,33 @@ def refusal(control: JointControl, plan: Plan) -> str:
     if lowest <= value <= highest:
         return ""
     return f"{control.what} {value:g} of {joint.name}; expected {lowest:.1f} to {highest:.1f} {unit}"
+
+
+def _unsensed(control: JointControl, plan: Plan) -> str:
+    if not 0 <= control.joint < len(plan.hdsos):
+        return f"HDSO number {control.joint} does not exist"
+    hdso, value = plan.hdsos[control.joint], control.value
+    felt = {index for motor in plan.motors for index in (motor.angle, motor.current)}
+    if hdso.index not in felt | {signal.output.hdso for signal in plan.signals}:
+        return f"{hdso.name} is no sensor that is measured or computed; expected one of a motor, or a signal"
+    if isinstance(value, str):
+        fits = value in (OFF, HOLD)
+    else:
+        fits = math.isfinite(value) and (hdso.datatype != "float" or fits_float(value))
+    return "" if fits else f"sense {value!r} of {hdso.name}; expected off, hold or a finite {hdso.datatype}"
+
+
+def subject(control: JointControl, plan: Plan) -> tuple[int, str]:
+    """Return id and name of what a control is of: a joint, or a sensor. Raises IndexError where there is none."""
+    of = plan.hdsos[control.joint] if control.what == SENSE else plan.joints[control.joint]
+    return of.id_num, of.name
+
+
+def index_of(what: str, number: int, plan: Plan) -> int:
+    """Return the index of what a control of this kind is of, by its id. Raises KeyError or StopIteration."""
+    if what == SENSE:
+        return plan.hdso(number).index
+    return next(joint.index for joint in plan.joints if joint.id_num == number)
 
 
 def _range(what: str, motor: MotorPlan) -> tuple[float, float, str]:

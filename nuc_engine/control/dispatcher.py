@@ -16,22 +16,25 @@ from drivers.bus import ServoBus
 from drivers.clock import Clock
 from drivers.port import NEVER
 from nuc_engine.control.bus_tap import BusTap, ExchangeReplies
+from nuc_engine.control.clamps import Clamps
 from nuc_engine.control.controls import Controls
 from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
 from nuc_engine.control.guard import Guard
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks import TASKS
-from nuc_engine.control.tasks.added import ExtendedTransition
+from nuc_engine.control.tasks.acting import transition_of
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.motor_action import MotorAction
 from nuc_engine.control.tasks.motor_conversion import MotorConversion
 from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
 from nuc_engine.control.tasks.script import Script
 from nuc_engine.control.tasks.server import HdsoServer
-from nuc_engine.control.tasks.state_transition import StateTransition
-from nuc_engine.model.changes import Applied, Changeset, Controlled
+from nuc_engine.control.tasks.signals import SignalConversion
+from nuc_engine.control.triggers import Triggers
+from nuc_engine.model.changes import Applied, Changeset, Controlled, Trigger
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
+from sccils_schemas.rules import RuleError
 
 _MISS_LIMIT = FAULTS["motor_silent"].after
 _OVERRUN_AGAIN_NS = FAULTS["overrun"].again_ns
@@ -101,7 +104,7 @@ class Dispatcher:
     Built from the plan alone; `recorder` sees everything that happens, `costs` maps task names to nanoseconds of
     execution, `limits` holds the guard's per-motor limit in ticks, `approach_deg_s` how fast commanded positions are
     approached (None: at once). With `keep_store` the values in `store` are the ones to start with, instead of the
-    plan's. Engine time 0 is when it is built.
+    plan's. `seed` is that of the noise that signals have. Engine time 0 is when it is built.
     """
 
     process = Process.BOUT
@@ -119,6 +122,7 @@ class Dispatcher:
         limits: Sequence[int | None] | None = None,
         approach_deg_s: float | None = None,
         keep_store: bool = False,
+        seed: int = 0,
     ) -> None:
         self.plan, self.store = plan, store if store is not None else Store(plan)
         self._clock = clock
@@ -127,17 +131,22 @@ class Dispatcher:
         self.controls = Controls(plan, self.board, approach_deg_s)
         self._hinted: set[str] = set()
         self.rulebook = Rulebook(plan, self.store)
+        self._delays = self.rulebook.delays
         self.guard = Guard(
             limits if limits is not None else [None] * len(plan.motors), [motor.goals for motor in plan.motors]
         )
         self._bus, self._recorder = bus, recorder
         self._tap = BusTap(bus, recorder.started)
         self._motor_action = MotorAction(plan, self.store, self.board, self._tap, self.guard)
-        self._conversion = MotorConversion(plan, self.store, self.board)
-        self.transition = (ExtendedTransition if plan.tasks else StateTransition)(
-            plan, self.store, self.board, self.rulebook
+        self._conversion = (
+            SignalConversion(plan, self.store, self.board, seed)
+            if plan.signals
+            else MotorConversion(plan, self.store, self.board)
         )
+        self.transition = transition_of(plan)(plan, self.store, self.board, self.rulebook)
         self.muscles = MuscleConversion(plan, self.store, self.board)
+        self.controls.sense = Clamps(plan, self.store, self._conversion, self.muscles).apply
+        self.triggers = Triggers(self.rulebook)
         self.script = Script(
             plan,
             self.store,
@@ -147,6 +156,7 @@ class Dispatcher:
             self._on_applied,
             recorder.controlled,
             recorder.done,
+            self._on_trigger,
         )
         self._server = HdsoServer(plan, self.store, self.script.requests, recorder.answer)
         self._delay = self.store.locate(Slot(plan.motor_control_delay))
@@ -233,6 +243,8 @@ class Dispatcher:
 
     def _run_script(self, now_ns: int) -> None:
         self.script.run(now_ns)
+        if self._delays.histories:
+            self._delays.record(now_ns)
         self._script_entry.release_ns = self.script.due_ns
         entry = self._transition_entry
         if self.plan.statetrans_period in self.script.touched and entry.runs and entry.release_ns != NEVER:
@@ -280,22 +292,47 @@ class Dispatcher:
     def _run_conversion(self, now_ns: int) -> None:
         self._conversion_entry.release_ns = NEVER
         self._conversion.run(now_ns)
+        if self._delays.histories:
+            self._delays.record(now_ns)
         if self.start_pose_deg is None and self.board.sensed:
             self.start_pose_deg = self._pose()
         self._recorder.sensors(now_ns, self.store)
         self.store.publish(self.board.cycle, now_ns)
 
     def _pose(self) -> dict[str, float]:
-        angles = {motor.joint: self.store.values(motor.angle) for motor in self.plan.motors}
-        return {self.plan.joints[joint].name: float(values[0]) for joint, values in angles.items() if values}
+        channels = zip(self.plan.motors, self._conversion.channels, strict=True)
+        angles = {motor.joint: float(channel.angle_view[channel.angle_at]) for motor, channel in channels}
+        return {self.plan.joints[joint].name: angle for joint, angle in angles.items()}
 
     def _run_transition(self, now_ns: int) -> None:
         entry = self._transition_entry
         self._state_release = entry.release_ns
+        if self.triggers.armed and self.board.sensed:
+            self._run_triggers(now_ns)
         self.transition.run(now_ns)
         self._recorder.states(now_ns, self.board)
         self._muscle_entry.release_ns = now_ns
         self._next_period(entry, now_ns, self._done_ns(now_ns, entry))
+
+    def _run_triggers(self, now_ns: int) -> None:
+        changes = self.triggers.run(now_ns)
+        for change in changes:
+            later = f", acts {(change.time_ns - now_ns) * 1e-9:g} s later" if change.time_ns > now_ns else ""
+            self._event(now_ns, "trigger", f"{change.cause}{later}, cycle {self.board.cycle}")
+        if changes:
+            self.script.load(changes)
+            self._script_entry.release_ns = self.script.due_ns
+            if self.script.due_ns <= now_ns:
+                self._run_script(now_ns)
+        for origin in self.triggers.spent:
+            self._recorder.done(now_ns, Changeset(now_ns, (), origin=origin), 0)
+        self.triggers.spent.clear()
+
+    def _on_trigger(self, trigger: Trigger, origin: int) -> None:
+        try:
+            self.triggers.arm(trigger, origin)
+        except RuleError as error:
+            self._event(self._clock.now_ns, "trigger_refused", f"when {trigger.rule}: {error}")
 
     def _next_period(self, entry: TaskEntry, begun_ns: int, done_ns: int) -> None:
         """Release the task at its next period that is neither before its end nor the instant it has just run at."""

@@ -34,6 +34,7 @@ class Executive(Dispatcher):
         limits: Sequence[int | None] | None = None,
         approach_deg_s: float | None = None,
         keep_store: bool = False,
+        seed: int = 0,
     ) -> None:
         self.clock = clock if clock is not None else VirtualClock()
         super().__init__(
@@ -46,6 +47,7 @@ class Executive(Dispatcher):
             limits=limits,
             approach_deg_s=approach_deg_s,
             keep_store=keep_store,
+            seed=seed,
         )
         self._cycled_bus = bus
         self._horizon = 0

@@ -9,11 +9,12 @@ from typing import Any
 
 from drivers.errors import PortError
 from drivers.servo import ReplyStatus
+from nuc_engine.control.controls import SENSE
 from nuc_engine.control.controls import refusal as control_refusal
 from nuc_engine.daemon.modes import Input, Mode, Refusal
 from nuc_engine.daemon.state import Deferred, EngineState, RetryLater
-from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, CoreCommand, unpack
-from nuc_engine.model.changes import Changeset, JointControl, Write
+from nuc_engine.daemon.wire import MOST_ARMED, MOST_AT_ONCE, MOST_WAITING, CoreCommand, unpack
+from nuc_engine.model.changes import Changeset, JointControl, Trigger, Write
 from nuc_engine.model.store import refusal
 from sccils_schemas.rules import RuleError
 
@@ -61,7 +62,9 @@ def execute(core: EngineState, kind: int, content: bytes, until_ns: int | None =
         core.recorder.acknowledge(request, True, core.clock.now_ns, detail, more=at_once)
 
 
-def _changeset(core: EngineState, request: int, time: object, writes: _Rows, controls: _Rows = ()) -> str:
+def _changeset(
+    core: EngineState, request: int, time: object, writes: _Rows, controls: _Rows = (), triggers: _Rows = ()
+) -> str:
     changeset = Changeset(
         time_ns=_whole(time, "time", -1),
         writes=tuple(
@@ -70,8 +73,12 @@ def _changeset(core: EngineState, request: int, time: object, writes: _Rows, con
         ),
         controls=tuple(JointControl(str(what), _whole(joint, "joint", 0), value) for what, joint, value in controls),
         origin=request,
+        triggers=tuple(_trigger(*row) for row in triggers),
     )
     size = len(changeset.writes) + len(changeset.controls)
+    size += sum(1 + len(trigger.writes) for trigger in changeset.triggers)
+    if len(core.live.triggers.armed) + len(changeset.triggers) > MOST_ARMED:
+        raise Refusal(f"{len(core.live.triggers.armed)} triggers wait already; at most {MOST_ARMED}")
     if size > MOST_AT_ONCE:
         raise Refusal(f"{size} changes at once; at most {MOST_AT_ONCE}: send them in parts")
     if core.pending >= MOST_WAITING:
@@ -79,6 +86,12 @@ def _changeset(core: EngineState, request: int, time: object, writes: _Rows, con
     timed = changeset.time_ns >= 0
     silent = [] if timed else [text for control in changeset.controls if (text := _silent(core, control))]
     reasons = [reason for write in changeset.writes if (reason := _unfit(core, write))]
+    for trigger in changeset.triggers:
+        reasons += [reason for write in trigger.writes if (reason := _unfit(core, write))]
+        try:
+            core.live.rulebook.read(trigger.rule)
+        except RuleError as error:
+            reasons.append(str(error))
     reasons += [reason for control in changeset.controls if (reason := _unmade(core, control, timed=timed))]
     if reasons:
         raise Refusal("; ".join(reasons))
@@ -86,6 +99,20 @@ def _changeset(core: EngineState, request: int, time: object, writes: _Rows, con
         raise RetryLater("; ".join(silent))
     core.load(changeset)
     return ""
+
+
+def _trigger(
+    rule: object, holds: object, after: object, until: object, times: object, refractory: object, writes: _Rows
+) -> Trigger:
+    return Trigger(
+        rule=str(rule),
+        writes=tuple(Write(_whole(hdso, "HDSO", 0), _numbers(values)) for hdso, values in writes),
+        holds_ns=_whole(holds, "holds", 0),
+        after_ns=_whole(after, "after", 0),
+        until_ns=_whole(until, "until", -1),
+        times=_whole(times, "times", 0),
+        refractory_ns=_whole(refractory, "refractory", 0),
+    )
 
 
 def _unfit(core: EngineState, write: Write) -> str:
@@ -110,6 +137,8 @@ def _unmade(core: EngineState, control: JointControl, *, timed: bool) -> str:
     # What is timed waits for a bout.
     if core.mode is Mode.RUNNING or timed or control == JointControl("mode", control.joint, "limp"):
         return ""
+    if control.what == SENSE:
+        return f"{core.plan.hdsos[control.joint].name}: what is sensed is changed in a bout only"
     core.allow(Input.POSE)
     joint = core.plan.joints[control.joint]
     if control.what == "tweak" or (control.what == "mode" and control.value in _IN_A_BOUT_ONLY):
@@ -118,7 +147,9 @@ def _unmade(core: EngineState, control: JointControl, *, timed: bool) -> str:
 
 
 def _silent(core: EngineState, control: JointControl) -> str:
-    if control_refusal(control, core.plan) or core.mode is Mode.RUNNING or control.value == "limp":
+    if control.what == SENSE or control_refusal(control, core.plan) or core.mode is Mode.RUNNING:
+        return ""
+    if control.value == "limp":
         return ""
     joint = core.plan.joints[control.joint]
     if core.bus.status[joint.motor] == ReplyStatus.OK:

@@ -36,6 +36,7 @@ class RingRecorder:
         self._ring, self._words, self._wake, self._cycles = ring, words, wake, cycles
         self._complete: tuple[int, Board] | None = None
         self._formats = Formats(plan)
+        self._columns = plan.sensor_columns
         self._cells = [store.locate(Slot(index)) for index in plan.sensor_columns]
         self._lost: dict[int, int] = {}
         self._cycle = 0
@@ -75,7 +76,10 @@ class RingRecorder:
 
     def sensors(self, now_ns: int, store: Store) -> None:
         """Sensors are converted."""
-        sensors = [view[at] for view, at in self._cells]
+        sensors: list[float] = [view[at] for view, at in self._cells]
+        if store.parted:
+            sensed, sensors = sensors, store.measured(self._columns, sensors)
+            self.put(RecordKind.SENSED, self._formats.pack_sensors(now_ns, sensed), now_ns)
         self.put(RecordKind.SENSORS, self._formats.pack_sensors(now_ns, sensors), now_ns)
         if self._cycles is not None and self._complete is not None:
             time_ns, board = self._complete
@@ -95,6 +99,8 @@ class RingRecorder:
         """A write was made or refused."""
         write = applied.write
         what = (applied.cycle, write.hdso, write.values, applied.replaced, applied.refused, applied.origin)
+        if applied.cause:
+            what = (*what, applied.cause)
         self.put(RecordKind.APPLIED, pack(applied.time_ns, *what), applied.time_ns)
 
     def controlled(self, controlled: Controlled) -> None:

@@ -304,12 +304,13 @@ class EngineState:
         """Drop changesets of one request, or all (-1), that are not due yet; return how many."""
         before = len(self._waiting)
         self._waiting = [item for item in self._waiting if origin not in (-1, item.origin)]
-        return before - len(self._waiting) + self.live.script.forget(origin)
+        return before - len(self._waiting) + self.live.script.forget(origin) + self.live.triggers.forget(origin)
 
     def _end_bout(self, state: str, reason: str) -> None:
         if not self.bout:
             return
         now, live = self.clock.now_ns, self.live
+        live.triggers.forget(-1)
         cut = live.script.forget(-1)
         if cut:
             self.event("script_cut", f"{cut} changeset(s) of later times were dropped with the end of the bout")

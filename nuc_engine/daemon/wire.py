@@ -29,6 +29,10 @@ MOST_WAITING = 10_000
 """Changesets that may wait for their time."""
 
 
+MOST_ARMED = 100
+"""Triggers that may be armed at once: each is looked at before every evaluation of the rules."""
+
+
 class RecordKind(IntEnum):
     """Kinds of records, core (or, for EVENT, guardian and supervisor) to service."""
 
@@ -36,10 +40,12 @@ class RecordKind(IntEnum):
     SENSORS = 1  # sensors are converted: fixed format
     STATES = 2  # states and activations are set: fixed format
     MUSCLES = 3  # forces and lengths are computed: fixed format
-    # [time_ns, cycle, hdso index, values, replaced by a later one, refused, request]: the writes, then DONE
+    # [time_ns, cycle, hdso index, values, replaced by a later one, refused, request]: the writes, then DONE; behind it
+    # the cause of what a trigger did
     APPLIED = 4
     EVENT = 6  # [time_ns, name, text]
-    CONTROL = 7  # [time_ns, cycle, what, joint index, value, refused, request]: see nuc_engine.control.controls
+    # [time_ns, cycle, what, joint or (sense) HDSO index, value, refused, request]: see nuc_engine.control.controls
+    CONTROL = 7
     ACK = 8  # [request, ok, time_ns, cycle, detail]: what became of a command
     MODE = 9  # [time_ns, mode, why, bout number]
     BOUT_BEGIN = 10  # [time_ns = engine time 0, bout number, stop time ns after it or -1]
@@ -51,6 +57,7 @@ class RecordKind(IntEnum):
     COUNTS = 16  # [time_ns, {...}]: the counters of a bout, before its BOUT_END
     START = 17  # motor action began an exchange, [time_ns, level, goals]: fixed format; so the order of tasks is kept
     REFUSALS = 18  # [time_ns, [texts]]: servos that cannot be driven as they were given; empty when all can
+    SENSED = 20  # what is sensed of each sensor, where it is not all as measured, before SENSORS: the same format
     BUS = 19  # [time_ns, {name: count}]: what the buses have counted since the core began, when it has changed
 
 
@@ -113,7 +120,7 @@ class Formats:
         return self._start.pack(now_ns, level, *goals)
 
     def pack_sensors(self, now_ns: int, numbers: Sequence[float]) -> bytes:
-        """Return a SENSORS record."""
+        """Return a SENSORS record, or a SENSED one."""
         return self._sensors.pack(now_ns, *numbers)
 
     def pack_states(self, now_ns: int, board: Board) -> bytes:
@@ -133,8 +140,8 @@ class Formats:
         if kind == RecordKind.START:
             time_ns, level, *goals = self._start.unpack(content)
             return [time_ns, level, goals]
-        if kind in (RecordKind.SENSORS, RecordKind.MUSCLES):
-            time_ns, *numbers = (self._sensors if kind == RecordKind.SENSORS else self._muscles).unpack(content)
+        if kind in (RecordKind.SENSORS, RecordKind.SENSED, RecordKind.MUSCLES):
+            time_ns, *numbers = (self._muscles if kind == RecordKind.MUSCLES else self._sensors).unpack(content)
             return NumbersRecord(time_ns, numbers)
         if kind == RecordKind.STATES:
             time_ns, *rest = self._states.unpack(content)
@@ -162,7 +169,8 @@ class CoreCommand(IntEnum):
     since the bout's start; -1 stands for "at once".
     """
 
-    # [request, engine time or -1, [[hdso, [values]] or [hdso, [value], element]...], [[what, joint index, value]...]]
+    # [request, engine time or -1, [[hdso, [values]] or [hdso, [value], element]...], [[what, joint index, value]...],
+    #  [[rule, holds ns, after ns, until ns or -1, times, refractory ns, [[hdso, [values]]...]]...]]
     CHANGESET = 0
     RUN = 1  # [request, delay ns, stop at engine time ns or -1, bout number]
     STOP = 2  # [request, policy "" (the configured one), "off", "hold" or "park"]

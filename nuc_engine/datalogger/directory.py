@@ -35,7 +35,14 @@ from sccils_schemas.model import Model, load_model
 if TYPE_CHECKING:
     from nuc_engine.recording.mcap import McapLog
 
-_DATA = (RecordKind.MOTOR, RecordKind.SENSORS, RecordKind.STATES, RecordKind.MUSCLES, RecordKind.START)
+_DATA = (
+    RecordKind.MOTOR,
+    RecordKind.SENSORS,
+    RecordKind.SENSED,
+    RecordKind.STATES,
+    RecordKind.MUSCLES,
+    RecordKind.START,
+)
 
 
 class BoutLogError(Exception):
@@ -148,6 +155,9 @@ class BoutLog:
                 view[at] = number
             self._recorder.sensors(now_ns, self._store)
             self._recorder.ran(now_ns, "sensors")
+        elif isinstance(record, NumbersRecord) and kind == RecordKind.SENSED:
+            now_ns = record.time_ns - begin
+            self._recorder.sensed(now_ns, record.numbers)
         elif isinstance(record, NumbersRecord):
             now_ns = record.time_ns - begin
             half = len(record.numbers) // 2

@@ -28,10 +28,21 @@ from nuc_engine.recording.directory import free_name, made_new
 LOST_FOR_GOOD = (BoutLogError, DocumentsMissing, struct.error)
 """What no trying again mends: the bout, or the rest of it, is not logged."""
 
-_FIXED = frozenset({RecordKind.MOTOR, RecordKind.SENSORS, RecordKind.STATES, RecordKind.MUSCLES, RecordKind.START})
+_FIXED = frozenset(
+    {
+        RecordKind.MOTOR,
+        RecordKind.SENSORS,
+        RecordKind.SENSED,
+        RecordKind.STATES,
+        RecordKind.MUSCLES,
+        RecordKind.START,
+    }
+)
 _KIND_NAMES = {int(kind): kind.name.lower() for kind in RecordKind}
 _TIME = struct.Struct("=q")
 _EDITS = frozenset({RecordKind.APPLIED, RecordKind.CONTROL})
+_APPLIED = 7
+"""Fields of an APPLIED record; one more is the cause of what a trigger did."""
 _NOTES_AHEAD = 10
 _SCRIPTS_KNOWN = 16
 
@@ -166,7 +177,8 @@ class BoutKeeper:
                 bout.take(kind, record, "")
 
     def _take_other(self, kind: int, record: list[Any]) -> None:
-        author = self._author(record[-1]) if kind in _EDITS else ""
+        cause = record.pop() if kind == RecordKind.APPLIED and len(record) > _APPLIED else ""
+        author = cause or (self._author(record[-1]) if kind in _EDITS else "")
         if kind in _EDITS:
             self._tell_edit(kind, record, author)
         if kind == RecordKind.APPLIED:

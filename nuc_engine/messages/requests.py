@@ -66,6 +66,7 @@ from nuc_engine.messages.limits import (
     Count,
     Document,
     End,
+    Number,
     OneRef,
     Rate,
     Ref,
@@ -349,6 +350,13 @@ class TweakRequest(_Change[Acknowledgement]):
 
     joint: OneRef
     ticks: Ticks
+
+
+class SenseRequest(_Change[Acknowledgement]):
+    """Say what is sensed of a sensor: this number, what is sensed now (`hold`), or what is measured (`off`). Logged."""
+
+    sensor: OneRef
+    value: Number | Literal["off", "hold"]
 
 
 class PoseRequest(_Change[Acknowledgement]):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.planning import stored_values
 from nuc_engine.model.store import refusal
 from nuc_engine.model.values import Values, initial_values
-from sccils_schemas.documents import HDSO_ALL, Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry
+from sccils_schemas.documents import HDSO_ALL, Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry, SenseClamp, When
 from sccils_schemas.numbers import INTEGER_RANGE, nanoseconds
+from sccils_schemas.rules import TIME, format_tokens, tokenise
 
 
 class ScriptRefused(Exception):
@@ -49,7 +50,10 @@ class DataRequest:
 
 @dataclass(frozen=True, slots=True)
 class JointControl:
-    """One change of what a joint's motor is commanded by (`nuc_engine.control.controls`): kind, joint index, value."""
+    """One change of what a joint's motor is commanded by (`nuc_engine.control.controls`): kind, joint index, value.
+
+    Of the kind `sense` it is of what is sensed, and `joint` the index of a sensor's HDSO.
+    """
 
     what: str
     joint: int
@@ -57,10 +61,29 @@ class JointControl:
 
 
 @dataclass(frozen=True, slots=True)
+class Trigger:
+    """Writes that wait for a rule (`nuc_engine.control.triggers`).
+
+    `rule` has its operands by id, and `time`; it must be true for `holds_ns`, and the writes come `after_ns` later. It
+    counts before `until_ns` (-1: always), `times` times (0: as often as it is true), each `refractory_ns` after the one
+    before.
+    """
+
+    rule: str
+    writes: tuple[Write, ...]
+    holds_ns: int = 0
+    after_ns: int = 0
+    until_ns: int = -1
+    times: int = 1
+    refractory_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Changeset:
     """Writes and controls that take effect together, before any task of that instant, and requests of that time.
 
-    `origin` is the number of the request it came with, 0 for a script that was there from the start.
+    `origin` is the number of the request it came with, 0 for a script that was there from the start. `triggers` are
+    armed then; `cause` says which one this is of.
     """
 
     time_ns: int
@@ -68,13 +91,16 @@ class Changeset:
     requests: tuple[DataRequest, ...] = ()
     controls: tuple[JointControl, ...] = ()
     origin: int = 0
+    triggers: tuple[Trigger, ...] = ()
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
     """What became of one write: when it was really made, in which cycle, and why not when it was refused.
 
-    `replaced` says that nothing of it is left, since a later entry of its changeset wrote the same elements.
+    `replaced` says that nothing of it is left, since a later entry of its changeset wrote the same elements; `cause`
+    which trigger made it.
     """
 
     time_ns: int
@@ -83,6 +109,7 @@ class Applied:
     refused: str = ""
     origin: int = 0
     replaced: bool = False
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +142,7 @@ def prepare(
     return preparation.changesets()
 
 
-_Part = tuple[int, int, "Write | DataRequest | None"]
+_Part = tuple[int, int, "Write | DataRequest | JointControl | Trigger | None"]
 """What is done at a time, in ns, by what stands at a place in the document."""
 
 
@@ -150,9 +177,34 @@ class _Preparation:
             index = -1 if entry.ref == HDSO_ALL else self._plan.hdso(entry.ref).index
             request = DataRequest(index) if index < 0 else DataRequest(index, entry.num_elts)
             self._parts.append((nanoseconds(entry.time_s), place, request))
+        elif isinstance(entry, SenseClamp):
+            sensor = self._plan.hdso(entry.sensor).index
+            control = JointControl("sense", sensor, entry.mode if entry.value is None else entry.value)
+            self._parts.append((nanoseconds(entry.time_s), place, control))
+        elif isinstance(entry, When):
+            self._take_trigger(place, entry)
         elif isinstance(entry, Gradual):
             for mod in entry.mods:
                 self._take_change(next(self._places), entry, mod)
+
+    def _take_trigger(self, place: int, entry: When) -> None:
+        tokens = tokenise(entry.rule)
+        known = {TIME: -1} | dict(self._ids)
+        named = [
+            replace(token, ref=known.get(token.ref, -1)) if isinstance(token.ref, str) else token for token in tokens
+        ]
+        text = format_tokens([replace(token, ref=TIME) if token.ref == -1 else token for token in named])
+        writes = [self._write(mod) for mod in entry.mods if mod.data]
+        trigger = Trigger(
+            rule=text,
+            writes=tuple(write for write in writes if write is not None),
+            holds_ns=nanoseconds(entry.holds_s),
+            after_ns=nanoseconds(entry.after_s),
+            until_ns=-1 if entry.until_s is None else nanoseconds(entry.until_s),
+            times=entry.times,
+            refractory_ns=nanoseconds(entry.refractory_s),
+        )
+        self._parts.append((nanoseconds(entry.time_s), place, trigger))
 
     def _take_change(self, place: int, entry: Gradual, mod: HdsoMod) -> None:
         hdso = self._plan.hdso(mod.ref)
@@ -213,14 +265,19 @@ class _Preparation:
 
     def changesets(self) -> tuple[Changeset, ...]:
         """Return everything by its time."""
-        by_time: dict[int, tuple[list[Write], list[DataRequest]]] = {}
+        by_time: dict[int, list[Write | DataRequest | JointControl | Trigger | None]] = {}
         for time_ns, _, part in sorted(self._parts, key=_moment):
-            writes, requests = by_time.setdefault(time_ns, ([], []))
-            if isinstance(part, Write):
-                writes.append(part)
-            elif part is not None:
-                requests.append(part)
-        return tuple(Changeset(time, tuple(w), tuple(r)) for time, (w, r) in by_time.items())
+            by_time.setdefault(time_ns, []).append(part)
+        return tuple(
+            Changeset(
+                time_ns,
+                tuple(part for part in parts if isinstance(part, Write)),
+                tuple(part for part in parts if isinstance(part, DataRequest)),
+                tuple(part for part in parts if isinstance(part, JointControl)),
+                triggers=tuple(part for part in parts if isinstance(part, Trigger)),
+            )
+            for time_ns, parts in by_time.items()
+        )
 
 
 def _moment(part: tuple[int, int, object]) -> tuple[int, int]:

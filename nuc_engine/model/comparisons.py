@@ -17,7 +17,10 @@ from sccils_schemas.rules import And, Inequality, Or, Rule, Variable, parse_rule
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One comparison of a rule, or (`op` empty, `right` empty) an operand that stands alone."""
+    """One comparison of a rule, or (`op` empty, `right` empty) an operand that stands alone.
+
+    What an operand with a delay was is known to the engine alone: the truth of its term is not.
+    """
 
     left: str
     op: str = ""
@@ -34,9 +37,9 @@ def terms(text: str) -> tuple[Term, ...]:
 
 def _terms(rule: Rule) -> list[Term]:
     if isinstance(rule, Inequality):
-        return [Term(str(rule.left.ref), rule.op, str(rule.right.ref))]
+        return [Term(str(rule.left), rule.op, str(rule.right))]
     if isinstance(rule, Variable):
-        return [Term(str(rule.ref))]
+        return [Term(str(rule))]
     return [term for part in rule.terms for term in _terms(part)]
 
 

@@ -1,4 +1,4 @@
-"""What users add to the engine: muscle functions, activation functions, sensor filters and tasks, by entry points.
+"""What users add to the engine: functions, activation functions, sensor filters, signals, tasks, by entry points.
 
 A configuration says in `extensions.toml`, beside its documents, where which one takes the place of what the documents
 say; without that file nothing here is loaded. What each kind is called with: see docs/extending.md.
@@ -16,7 +16,7 @@ from typing import Any, cast
 from nuc_engine.model.plan import FunctionPlan, MusclePlan, Plan, PlanError
 
 EXTENSIONS_FILE = "extensions.toml"
-KINDS = ("functions", "activations", "filters", "tasks")
+KINDS = ("functions", "activations", "filters", "signals", "tasks")
 """Entry-point groups are `nuc_engine.` and one of these."""
 
 ADDED = "added:"
@@ -31,6 +31,7 @@ _SHAPES = {
     "functions": "[functions.MUSCLE] USE = NAME",
     "activations": "[activations.STATE] MUSCLE = NAME",
     "filters": "[filters] SENSOR = NAME",
+    "signals": "[signals] SIGNAL = NAME",
     "tasks": "tasks = [NAME, ..]",
 }
 
@@ -88,6 +89,7 @@ def _check_parameters(function: FunctionPlan, muscle: str) -> None:
 def extended(plan: Plan, content: bytes) -> Plan:
     """Return the plan with what an extensions.toml adds, installed or not. Raises PlanError for what cannot be."""
     muscles, states, motors = list(plan.muscles), list(plan.states), list(plan.motors)
+    signals = list(plan.signals)
     tasks: list[str] = []
     used: dict[str, None] = {}
     for kind, where, name in _entries(content):
@@ -107,6 +109,9 @@ def extended(plan: Plan, content: bytes) -> Plan:
                 loads = [plan.hdsos[motor.current].name for motor in motors]
                 k = _index(loads, "load of a motor", sensor)
                 motors[k] = replace(motors[k], filter=name)
+            case "signals", (signal,):
+                k = _place(signals, "signal", signal)
+                signals[k] = replace(signals[k], type="other", added=name)
             case _:
                 tasks.append(name)
     return replace(
@@ -114,9 +119,19 @@ def extended(plan: Plan, content: bytes) -> Plan:
         muscles=tuple(muscles),
         states=tuple(states),
         motors=tuple(motors),
+        signals=tuple(signals),
         tasks=tuple(tasks),
         extensions=tuple(used),
     )
+
+
+def check_signals(plan: Plan) -> None:
+    """Raise PlanError where a signal is of a block that was added, and nothing says which."""
+    for signal in plan.signals:
+        if signal.type == "other" and not signal.added:
+            raise PlanError(
+                f"{EXTENSIONS_FILE}: signal {signal.name!r} is of type other; expected {_SHAPES['signals']}"
+            )
 
 
 def _entries(content: bytes) -> Iterator[tuple[str, tuple[str, ...], str]]:
@@ -129,7 +144,7 @@ def _entries(content: bytes) -> Iterator[tuple[str, tuple[str, ...], str]]:
         raise PlanError(f"{EXTENSIONS_FILE}: {unknown[0]!r}; expected {', '.join(KINDS)}")
     for kind, value in said.items():
         for where, name in _leaves(value, ()):
-            depth = {"functions": 2, "activations": 2, "filters": 1, "tasks": 0}[kind]
+            depth = {"functions": 2, "activations": 2, "filters": 1, "signals": 1, "tasks": 0}[kind]
             if len(where) != depth or not isinstance(name, str):
                 raise PlanError(f"{EXTENSIONS_FILE}: {'.'.join((kind, *where))} is {name!r}; expected {_SHAPES[kind]}")
             yield kind, where, name

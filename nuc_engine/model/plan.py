@@ -27,10 +27,11 @@ class PlanError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One element (row-major) of one HDSO: `plan.hdsos[hdso]`, element `element`."""
+    """One element (row-major) of one HDSO: `plan.hdsos[hdso]`, element `element`; of an operand, so long ago."""
 
     hdso: int
     element: int = 0
+    delay_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class HdsoPlan:
 
     `offset` is bytes from the start of the data area, `count` the number of elements (row-major). `valid` bounds are
     inclusive and always enforced; `invalid` intervals are excluded (reading B15). `normal` bounds are raw units and
-    serve overflow correction only.
+    serve overflow correction only. `owner` says which control or module writes it, so that nobody else does.
     """
 
     index: int
@@ -54,6 +55,7 @@ class HdsoPlan:
     valid: tuple[float | None, float | None] = (None, None)
     invalid: tuple[tuple[float | None, float | None], ...] = ()
     normal: tuple[float | None, float | None] = (None, None)
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,19 @@ class FunctionPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class DynamicsPlan:
+    """The slots of the time constants, in seconds, with which an activation rises and falls; None: at once."""
+
+    rise: Slot | None
+    fall: Slot | None
+
+
+@dataclass(frozen=True, slots=True)
 class MusclePlan:
-    """One muscle of eq. 6-5 and 6-6: `l0`, `r`, `alpha_deg`, `fmax` as printed; three functions."""
+    """One muscle of eq. 6-5 and 6-6: `l0`, `r`, `alpha_deg`, `fmax` as printed; three functions.
+
+    With `dynamics` its activation follows what states and influences ask for.
+    """
 
     index: int
     id_num: int
@@ -133,21 +146,55 @@ class MusclePlan:
     passive_stiffness: FunctionPlan
     force_length: FunctionPlan
     force_velocity: FunctionPlan
+    dynamics: DynamicsPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InfluencePlan:
+    """What a signal adds to an activation: gain x f(signal), or gain x signal without a function (section 9.3.1)."""
+
+    signal: Slot
+    gain: Slot
+    function: FunctionPlan | None
 
 
 @dataclass(frozen=True, slots=True)
 class ActivationPlan:
-    """How a state drives one muscle: function, sensor HDSO indices, parameter slots (eq. 7-1 to 7-4)."""
+    """How a state drives one muscle: function, sensor HDSO indices, parameter slots (eq. 7-1 to 7-4).
+
+    `influences` are added to it, up to `bounds`: two slots, or none for 0 and 1.
+    """
 
     muscle: int
     function: str
     sensors: tuple[Slot, ...]
     parameters: tuple[Slot, ...]
+    influences: tuple[InfluencePlan, ...] = ()
+    bounds: tuple[Slot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InitialWrite:
+    """A write before the start: initial_data first, then the hdsoMods of the joint list, in document order."""
+
+    hdso: int
+    values: tuple[int | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CentralPlan:
+    """Entry of a state without a sensory event (section 9.4.1): the rule's HDSO, and how long sensory ones wait, ns."""
+
+    rule: int
+    hold: Slot | None
 
 
 @dataclass(frozen=True, slots=True)
 class StatePlan:
-    """One action. `index` counts all states of the model in document order (reading E3)."""
+    """One action. `index` counts all states of the model in document order (reading E3).
+
+    Those of a module without a motor count by themselves, have joint -1, and make their `writes` when it enters them.
+    """
 
     index: int
     id_num: int
@@ -156,6 +203,8 @@ class StatePlan:
     rule: int
     dwell: Slot | None
     activations: tuple[ActivationPlan, ...]
+    central: CentralPlan | None = None
+    writes: tuple[InitialWrite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +228,61 @@ class JointPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class InitialWrite:
-    """A write before the start: initial_data first, then the hdsoMods of the joint list, in document order."""
+class ModulePlan:
+    """An action switching module without a motor (section 9.6.7); `start_state` is a place in `states`."""
 
-    hdso: int
-    values: tuple[int | float, ...]
+    index: int
+    id_num: int
+    name: str
+    states: tuple[StatePlan, ...]
+    start_state: int
+
+
+@dataclass(frozen=True, slots=True)
+class SignalPlan:
+    """A sensor that is computed (section 9.2.2.8), of the plan's signals, which stand in the order of computing.
+
+    `parameters` are the elements of each parameter. `sources` are where its samples come from: a motor by its index,
+    a signal by its place after the motors; without any it has one with every exchange. `added` names the block that
+    was added to the engine, of type `other`.
+    """
+
+    name: str
+    type: str
+    output: Slot
+    inputs: tuple[Slot, ...]
+    parameters: tuple[tuple[Slot, ...], ...]
+    sources: tuple[int, ...]
+    per_sample: bool = False
+    added: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSignalPlan:
+    """A sensor that is about a state, or about the actions of a joint or module (section 9.4.1).
+
+    `switch` is the joint's index, or that of a module after all joints; `state` the state's index there, or -1. `rate`
+    is what makes a decay's time pass faster or slower, `parameters` a time constant in s and an exponent.
+    """
+
+    name: str
+    type: str
+    output: Slot
+    switch: int
+    state: int = -1
+    shape: str = "linear"
+    sensory: bool = False
+    rate: Slot | None = None
+    parameters: tuple[Slot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlan:
+    """A parameter that other values follow: of each its slot, and places in the control's range and values in turn."""
+
+    name: str
+    value: Slot
+    maps: tuple[tuple[Slot, tuple[float, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +315,9 @@ class GravityPlan:
 class Plan:
     """A whole model. `store_size` is the data area's bytes; `sensor_columns` what SensData.txt logs (reading E2).
 
-    With `gravity` the weight of the links is made up for. `tasks` are those that were added, in the order in which they
-    run; `extensions` is all that was added, as `functions.NAME` (`nuc_engine.model.extensions`).
+    `signals` are what is computed after each exchange. With `gravity` the weight of the links is made up for. `tasks`
+    are those that were added, in the order in which they run; `extensions` is all that was added, as `functions.NAME`
+    (`nuc_engine.model.extensions`).
     """
 
     name: str
@@ -234,15 +334,37 @@ class Plan:
     engine_start_time: int
     engine_stop_time: int
     sensor_columns: tuple[int, ...]
+    signals: tuple[SignalPlan, ...] = ()
     gravity: GravityPlan | None = None
     tasks: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
+    modules: tuple[ModulePlan, ...] = ()
+    action_signals: tuple[ActionSignalPlan, ...] = ()
+    controls: tuple[ControlPlan, ...] = ()
     _by_ref: Mapping[int | str, HdsoPlan] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Index the HDSOs by id and by name."""
         by_name = {hdso.name: hdso for hdso in reversed(self.hdsos)}
         object.__setattr__(self, "_by_ref", by_name | {hdso.id_num: hdso for hdso in reversed(self.hdsos)})
+
+    @property
+    def acts_newly(self) -> bool:
+        """Whether anything is in it that SCCILS 0.2 adds to acting, influences apart: activations have these."""
+        states = any(state.central is not None for state in self.states)
+        dynamics = any(muscle.dynamics is not None for muscle in self.muscles)
+        return bool(self.modules or self.action_signals or self.controls or states or dynamics)
+
+    @property
+    def entry_rules(self) -> tuple[int, ...]:
+        """The HDSOs of all rules by which states are entered, each once, rising."""
+        rules = {state.rule for state in self.every_state}
+        return tuple(sorted(rules | {s.central.rule for s in self.every_state if s.central is not None}))
+
+    @property
+    def every_state(self) -> tuple[StatePlan, ...]:
+        """The states of all joints, then those of modules without a motor."""
+        return (*self.states, *(state for module in self.modules for state in module.states))
 
     @property
     def cycle_min_ns(self) -> int:

@@ -11,28 +11,58 @@ from nuc_engine.model import extensions
 from nuc_engine.model.extensions import EXTENSIONS_FILE
 from nuc_engine.model.motors import check_wiring, motor_units, pick_motor
 from nuc_engine.model.plan import (
+    ActionSignalPlan,
     ActivationPlan,
+    CentralPlan,
+    ControlPlan,
+    DynamicsPlan,
     FunctionPlan,
     HdsoKind,
     HdsoPlan,
+    InfluencePlan,
     InitialWrite,
     JointPlan,
+    ModulePlan,
     MotorPlan,
     MusclePlan,
     Plan,
     PlanError,
+    SignalPlan,
     Slot,
     StatePlan,
 )
 from nuc_engine.model.store import TYPES, unfit
 from nuc_engine.model.torque_table import TorqueTable, read_table
 from sccils_schemas import rules
-from sccils_schemas.checks.hdso_table import force_commands, joint_mods, motor_sensors, parameter_refs
+from sccils_schemas.checks.hdso_table import (
+    all_states,
+    force_commands,
+    joint_mods,
+    module_mods,
+    motor_sensors,
+    never_negative,
+    parameter_refs,
+)
 from sccils_schemas.checks.writes import ENGINE_BOUNDS
-from sccils_schemas.documents import Hdso, HdsoMod, Joint, Muscle, MuscleActivation, Ref, State
+from sccils_schemas.documents import (
+    Delayed,
+    Hdso,
+    HdsoMod,
+    Influence,
+    Joint,
+    Muscle,
+    MuscleActivation,
+    Operand,
+    Ref,
+    State,
+    UpperModule,
+    ref_of,
+)
 from sccils_schemas.model import Model
 from sccils_schemas.numbers import INTEGER_RANGE
-from sccils_schemas.ranges import both_ways
+from sccils_schemas.owners import controls_of, mapped, owned, owner_text
+from sccils_schemas.ranges import Bounds, both_ways, narrowed
+from sccils_schemas.signals import ACTING, in_order, parameter_bounds, signals_of
 
 __all__ = ["PlanError", "build_plan", "companion_files", "stored_values"]
 
@@ -54,7 +84,9 @@ def build_plan(
     """
     plan = _Planner(model, families, tables).plan()
     added = _added(model, tables)
-    return plan if added is None else extensions.extended(plan, added)
+    plan = plan if added is None else extensions.extended(plan, added)
+    extensions.check_signals(plan)
+    return plan
 
 
 def companion_files(model: Model) -> tuple[str, ...]:
@@ -104,6 +136,7 @@ class _Planner:
         self.muscles_of = _places(owner for owner, _ in muscles)
         self.states_of = _places(owner for owner, _ in states)
         self.initial = self._initial()
+        self.initial += tuple(self._followed())
         self.start: dict[int, list[int | float]] = {}
         for write in self.initial:
             self.start.setdefault(write.hdso, [])[: len(write.values)] = write.values
@@ -127,6 +160,10 @@ class _Planner:
             statetrans_period=self.index["statetrans_period_ns"],
             engine_start_time=self.index.get("engine_start_time", -1),
             engine_stop_time=self.index.get("engine_stop_time", -1),
+            modules=tuple(self._module(k, module) for k, module in enumerate(self.model.jointlist.modules)),
+            signals=self._signals(motors),
+            action_signals=self._action_signals(),
+            controls=self._controls(),
             sensor_columns=tuple(h.index for h in self.hdsos if h.kind == "sensor" and h.datatype in _MEASURED),
         )
 
@@ -168,6 +205,67 @@ class _Planner:
             self._check_position_command(motors[-1])
         check_wiring(motors)
         return tuple(motors)
+
+    def _signals(self, motors: Sequence[MotorPlan]) -> tuple[SignalPlan, ...]:
+        every = tuple(range(len(motors)))
+        sources = {index: (motor.index,) for motor in motors for index in (motor.angle, motor.current)}
+        plans: list[SignalPlan] = []
+        for signal in in_order(signals_of(self.model.sensors))[0]:
+            if signal.type in ACTING:
+                continue
+            inputs = [self.index[ref] for ref in signal.inputs]
+            sensors = [index for index in inputs if self.hdsos[index].kind == "sensor"]
+            # What neither a motor nor a block gives its value may change with every exchange.
+            found = dict.fromkeys(source for index in sensors for source in sources.get(index, every))
+            output = self.index[signal.id_num]
+            sources[output] = (len(motors) + len(plans),)
+            plans.append(
+                SignalPlan(
+                    name=signal.name,
+                    type=signal.type,
+                    output=Slot(output),
+                    inputs=tuple(map(Slot, inputs)),
+                    parameters=tuple(self._slots([ref]) for ref in signal.parameters),
+                    sources=tuple(found),
+                    per_sample=signal.per_sample,
+                )
+            )
+        return tuple(plans)
+
+    def _action_signals(self) -> tuple[ActionSignalPlan, ...]:
+        modules = self.model.jointlist.modules
+        owners = [*self.joints, *modules]
+        places = {
+            state.name: (k, self.state_index[state.id_num] if k < len(self.joints) else at)
+            for k, owner in enumerate(owners)
+            for at, state in enumerate(owner.states)
+        }
+        places |= {owner.name: (k, -1) for k, owner in enumerate(owners)}
+        return tuple(
+            ActionSignalPlan(
+                name=signal.name,
+                type=signal.type,
+                output=Slot(self.index[signal.id_num]),
+                switch=places[signal.of or ""][0],
+                state=places[signal.of or ""][1],
+                shape=signal.shape,
+                sensory=signal.counted == "sensory",
+                rate=self._slot(signal.inputs[0]) if signal.inputs else None,
+                parameters=self._slots(signal.parameters),
+            )
+            for signal in in_order(signals_of(self.model.sensors))[0]
+            if signal.type in ACTING
+        )
+
+    def _controls(self) -> tuple[ControlPlan, ...]:
+        return tuple(
+            ControlPlan(
+                control.name,
+                Slot(self.index[control.id_num]),
+                tuple((Slot(self.index[item.hdso], item.element), item.points) for item in control.maps),
+            )
+            for control in controls_of(self.model.parameters)
+        )
 
     def _check_position_command(self, motor: MotorPlan) -> None:
         if motor.position_command < 0:
@@ -224,10 +322,16 @@ class _Planner:
             passive_stiffness=functions["passive_stiffness"],
             force_length=functions["force-length"],
             force_velocity=functions["force-velocity"],
+            dynamics=None
+            if muscle.dynamics is None
+            else DynamicsPlan(self._slot(muscle.dynamics.rise), self._slot(muscle.dynamics.fall)),
         )
 
+    def _slot(self, ref: Ref | None) -> Slot | None:
+        return None if ref is None else Slot(self.index[ref])
+
     def _state(self, k: int, joint: int, state: State) -> StatePlan:
-        dwell = state.dwell_time
+        dwell, central = state.dwell_time, state.central
         return StatePlan(
             index=k,
             id_num=state.id_num,
@@ -236,6 +340,18 @@ class _Planner:
             rule=self.index[state.rule.mods[0].ref],
             dwell=None if dwell is None else Slot(self.index[dwell.ref]),
             activations=tuple(self._activation(activation) for activation in state.activations),
+            central=None if central is None else CentralPlan(self.index[central.rule], self._slot(central.hold)),
+            writes=() if state.action is None else tuple(self._write(mod.ref, mod.data) for mod in state.action.mods),
+        )
+
+    def _module(self, k: int, module: UpperModule) -> ModulePlan:
+        ids = [state.id_num for state in module.states]
+        return ModulePlan(
+            index=k,
+            id_num=module.id_num,
+            name=module.name,
+            states=tuple(self._state(at, -1, state) for at, state in enumerate(module.states)),
+            start_state=ids.index(module.start_state),
         )
 
     def _activation(self, activation: MuscleActivation) -> ActivationPlan:
@@ -243,18 +359,29 @@ class _Planner:
         return ActivationPlan(
             muscle=self.muscle_index[activation.muscle],
             function=activation.function,
-            sensors=tuple(Slot(self.index[ref]) for ref in activation.sensors),
+            sensors=tuple(map(self._operand, activation.sensors)),
             parameters=self._slots(parameters),
+            influences=tuple(self._influence(influence) for influence in activation.influences),
+            bounds=self._slots(activation.bounds),
         )
+
+    def _influence(self, influence: Influence) -> InfluencePlan:
+        kind = influence.function
+        function = None if kind is None else FunctionPlan(kind, self._slots(influence.parameters))
+        return InfluencePlan(Slot(self.index[influence.signal]), Slot(self.index[influence.gain]), function)
+
+    def _operand(self, operand: Operand) -> Slot:
+        return Slot(self.index[ref_of(operand)], delay_us=operand.delay_us if isinstance(operand, Delayed) else 0)
 
     def _initial(self) -> tuple[InitialWrite, ...]:
         # initial_data first, then the joint list's hdsoMods in document order, later ones win (reading B13).
         given: list[tuple[Ref, Sequence[int | float] | str | None]]
         given = [(hdso.id_num, hdso.initial_data) for hdso in self.model.hdsos]
         joints = self.model.jointlist.joints
-        rules_of_states = [state.rule for joint in joints for state in joint.states]
+        rules_of_states = [state.rule for state in all_states(self.model.jointlist)]
         given += [(rule.mods[0].ref, rule.boolstring) for rule in rules_of_states]
         given += [(mod.ref, mod.data) for joint in joints for mod in self._mods(joint) if mod.ref in self.index]
+        given += [(mod.ref, mod.data) for module in self.model.jointlist.modules for mod in module_mods(module)]
         return tuple(self._write(ref, data) for ref, data in given if data)
 
     def _mods(self, joint: Joint) -> list[HdsoMod]:
@@ -262,12 +389,38 @@ class _Planner:
         # What the joint's other motors would be sent to at the start is in their units, not in those of this one.
         return joint_mods(joint, [] if picked is None else [picked[0]])
 
+    def _followed(self) -> list[InitialWrite]:
+        """Return what follows the controls that have a value at the start."""
+        held: dict[int, list[int | float]] = {}
+        for write in self.initial:
+            held.setdefault(write.hdso, [])[: len(write.values)] = write.values
+        changed: dict[int, None] = {}
+        for control in controls_of(self.model.parameters):
+            if control.initial_data is None:
+                continue
+            value = float(held[self.index[control.id_num]][0])
+            for item in control.maps:
+                hdso = self.hdsos[self.index[item.hdso]]
+                values = held.setdefault(hdso.index, [])
+                if len(values) <= item.element:
+                    what = f"HDSO {hdso.id_num} ({hdso.name}) has no value at the start and follows {control.name}"
+                    raise PlanError(f"{self.model.name}: {what}; expected initial_data")
+                values[item.element] = follow(hdso, item.points, value)
+                changed[hdso.index] = None
+        return [InitialWrite(index, tuple(held[index])) for index in changed]
+
     def _write(self, ref: Ref, data: Sequence[int | float] | str) -> InitialWrite:
         hdso = self.hdsos[self.index[ref]]
         values = stored_values(hdso, data, self.model.ids)
         if reason := unfit(hdso, values):
             raise PlanError(f"{self.model.name}: HDSO {hdso.id_num} ({hdso.name}): {reason}")
         return InitialWrite(hdso.index, values)
+
+
+def follow(hdso: HdsoPlan, points: Sequence[float], value: float) -> int | float:
+    """Return what follows a control of this value: whole numbers are rounded, halves to the even one."""
+    followed = mapped(points, value)
+    return round(followed) if hdso.datatype in INTEGER_RANGE else followed
 
 
 def stored_values(hdso: HdsoPlan, data: Sequence[int | float] | str, ids: Mapping[str, int]) -> tuple[int | float, ...]:
@@ -298,18 +451,26 @@ def _places(owners: Iterable[int]) -> dict[int, tuple[int, ...]]:
 def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
     plans: list[HdsoPlan] = []
     offset = 0
+    limits: dict[int, Bounds] = {}
+    timing: list[tuple[Ref, Bounds]] = [(ref, (0.0, None)) for ref in never_negative(model.jointlist)]
+    for ref, bounds in (*parameter_bounds(signals_of(model.sensors)), *timing):
+        number = model.hdso(ref).id_num
+        limits[number] = narrowed(limits.get(number, (None, None)), bounds)
+    owners = {model.hdso(ref).id_num: owner for ref, owner, _ in owned(model.jointlist, controls_of(model.parameters))}
     pushing = {model.hdso(ref).id_num for ref in force_commands(model.jointlist)}
     for hdso in model.hdsos:
         count = math.prod(hdso.dims)
         width = TYPES[hdso.datatype][1]
         offset = (offset + width - 1) // width * width
         ranges = tuple(map(both_ways, hdso.ranges)) if hdso.id_num in pushing else hdso.ranges
-        plans.append(_hdso(len(plans), replace(hdso, ranges=ranges), model.kind(hdso), offset, count))
+        usable = narrowed(ENGINE_BOUNDS.get(hdso.name, (None, None)), limits.get(hdso.id_num, (None, None)))
+        plan = _hdso(len(plans), replace(hdso, ranges=ranges), model.kind(hdso), offset, count, usable)
+        plans.append(replace(plan, owner=owner_text(owners[hdso.id_num])) if hdso.id_num in owners else plan)
         offset += width * count
     return tuple(plans)
 
 
-def _hdso(index: int, hdso: Hdso, kind: HdsoKind, offset: int, count: int) -> HdsoPlan:
+def _hdso(index: int, hdso: Hdso, kind: HdsoKind, offset: int, count: int, usable: Bounds) -> HdsoPlan:
     # The integers of a rule's code are no quantity that a range could limit.
     spans = () if kind == "boolstring" else hdso.ranges
     bounds = {span.type: (span.lower, span.upper) for span in spans}
@@ -323,7 +484,7 @@ def _hdso(index: int, hdso: Hdso, kind: HdsoKind, offset: int, count: int) -> Hd
         offset=offset,
         count=count,
         units=hdso.units or "",
-        valid=_narrowed(bounds.get("valid", (None, None)), ENGINE_BOUNDS.get(hdso.name, (None, None))),
+        valid=narrowed(bounds.get("valid", (None, None)), usable),
         invalid=tuple((span.lower, span.upper) for span in spans if span.type == "invalid" and span.bounded),
         normal=bounds.get("normal", (None, None)),
     )
@@ -342,11 +503,3 @@ def _tables(model: Model, given: Mapping[str, bytes] | None) -> dict[str, Torque
         except OSError as error:
             raise PlanError(f"{model.folder}/{name}: cannot be read ({error.strerror})") from error
     return tables
-
-
-def _narrowed(
-    declared: tuple[float | None, float | None], engine: tuple[float | None, float | None]
-) -> tuple[float | None, float | None]:
-    lowers = [bound for bound in (declared[0], engine[0]) if bound is not None]
-    uppers = [bound for bound in (declared[1], engine[1]) if bound is not None]
-    return max(lowers, default=None), min(uppers, default=None)

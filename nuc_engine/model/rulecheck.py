@@ -1,4 +1,4 @@
-"""Rules that can never be true: what is found before a bout, from ranges and present values alone.
+"""Rules and triggers that can never be true: what is found before a bout, from ranges and present values alone.
 
 A sensor can be anything its servo can report: its whole range of positions through the calibration for an angle, and
 its greatest load, of either sign, for a current. A command the engine itself writes is not limited, nor is an angle
@@ -10,14 +10,26 @@ that is a single constant says itself that it is never (or always) true, and is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
 from nuc_engine.model.changes import Changeset
 from nuc_engine.model.plan import HdsoPlan, Plan
 from sccils_schemas.nesting import MAX_RULE_LEVELS
-from sccils_schemas.rules import Inequality, Or, Rule, Variable, decode_rule, format_rule, operands
+from sccils_schemas.rules import (
+    TIME,
+    Inequality,
+    Or,
+    Rule,
+    Variable,
+    decode_rule,
+    format_rule,
+    operands,
+    parse_rule,
+    shifted,
+    variables,
+)
 
 _MAX_CASES, _MAX_TERMS = 1024, 16_384
 MAX_LOOKS = 2_000_000
@@ -25,6 +37,8 @@ MAX_LOOKS = 2_000_000
 
 _Case = tuple[Inequality | Variable, ...]
 _Interval = tuple[float, float]
+_Then = tuple[int, int]
+"""An HDSO, by index, and how many microseconds ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +58,7 @@ def find_dead_rules(plan: Plan, changesets: Sequence[Changeset] = ()) -> list[De
     checker = _Checker(plan)
     for write in plan.initial:
         checker.write(write.hdso, write.values)
-    entry_rules = sorted({state.rule for state in plan.states})
+    entry_rules = plan.entry_rules
     dead = {rule for rule in entry_rules if not checker.can_be_true(rule)}
     found = [DeadRule(0, rule, checker.explain(rule)) for rule in sorted(dead)]
     checker.watch(entry_rules)
@@ -59,6 +73,29 @@ def find_dead_rules(plan: Plan, changesets: Sequence[Changeset] = ()) -> list[De
         if checker.looked_at > MAX_LOOKS:
             break
     return found
+
+
+def find_dead_triggers(plan: Plan, changesets: Sequence[Changeset] = ()) -> dict[int, str]:
+    """Return why a trigger never fires, by its place among all, with the values that are in force while it waits.
+
+    Writes of other triggers may make it true: with any in the script that could, nothing is said.
+    """
+    checker = _Checker(plan)
+    for write in plan.initial:
+        checker.write(write.hdso, write.values)
+    waiting = [(change.time_ns, trigger) for change in changesets for trigger in change.triggers]
+    free = {write.hdso for _, trigger in waiting for write in trigger.writes}
+    alive: set[int] = set()
+    for change in changesets:
+        for write in change.writes:
+            checker.write(write.hdso, write.values)
+        for k, (armed_ns, trigger) in enumerate(waiting):
+            ended = 0 <= trigger.until_ns <= change.time_ns
+            if armed_ns <= change.time_ns and not ended and checker.may_fire(trigger.rule, free):
+                alive.add(k)
+        if checker.looked_at > MAX_LOOKS:
+            return {}
+    return {k: checker.explain_text(trigger.rule) for k, (_, trigger) in enumerate(waiting) if k not in alive}
 
 
 class _TooMany(Exception):
@@ -119,6 +156,22 @@ class _Checker:
         ranges = self._turned if turned else self._ranges
         return any(self._possible(case, ranges) for case in cases)
 
+    def may_fire(self, text: str, free: Collection[int]) -> bool:
+        """Say whether the rule of a trigger can be true; one that reads what triggers write is not judged."""
+        tree = parse_rule(text)
+        try:
+            cases = self._cases(tree, 0)
+        except _TooMany:
+            return True
+        read = {self._hdso(operand.ref).index for operand in variables(tree) if operand.ref != TIME}
+        inside = {index for rule in read if rule in self._rules for index in self._read_by(rule)}
+        return bool((read | inside) & set(free)) or any(self._possible(case, self._ranges) for case in cases)
+
+    def explain_text(self, text: str) -> str:
+        """Return why a trigger never fires."""
+        tree = parse_rule(text)
+        return f"when {format_rule(tree, self._names)} can never fire: {self._where(tree) or 'it is never true'}"
+
     def _read_by(self, rule: int) -> frozenset[int]:
         """Return the HDSOs a rule's truth depends on: itself, its operands, and those of rules inside it."""
         known = self._reads.get(rule)
@@ -155,12 +208,14 @@ class _Checker:
         if isinstance(rule, Inequality):
             return [(rule,)]
         if isinstance(rule, Variable):
+            if rule.ref == TIME:
+                return [(rule,)]
             hdso = self._hdso(rule.ref)
             if hdso.index not in self._rules:
                 return [(rule,)]
             if level >= MAX_RULE_LEVELS:
                 raise _TooMany
-            return self._cases(self._rules[hdso.index], level + 1)
+            return self._cases(shifted(self._rules[hdso.index], rule.delay_us), level + 1)
         cases: list[_Case] = [] if isinstance(rule, Or) else [()]
         for term in rule.terms:
             more = self._cases(term, level)
@@ -171,7 +226,7 @@ class _Checker:
         return cases
 
     def _possible(self, case: _Case, ranges: Mapping[int, _Interval]) -> bool:
-        strict: dict[int, _Interval] = {}
+        strict: dict[_Then, _Interval] = {}
         for term in case:
             self.looked_at += 1
             if isinstance(term, Variable):
@@ -184,17 +239,23 @@ class _Checker:
                 return False
             self._tighten(less, upper=high[1], strict=strict)
             self._tighten(more, lower=low[0], strict=strict)
-        return all(low < high and low < ranges[k][1] and high > ranges[k][0] for k, (low, high) in strict.items())
+        return all(low < high and low < ranges[k][1] and high > ranges[k][0] for (k, _), (low, high) in strict.items())
 
     def _tighten(
-        self, side: Variable, *, strict: dict[int, _Interval], lower: float = -math.inf, upper: float = math.inf
+        self, side: Variable, *, strict: dict[_Then, _Interval], lower: float = -math.inf, upper: float = math.inf
     ) -> None:
+        if side.ref == TIME:
+            return
         index = self._hdso(side.ref).index
         if index in self._ranges:
-            low, high = strict.get(index, (-math.inf, math.inf))
-            strict[index] = (max(low, lower), min(high, upper))
+            # What it was before may be another value.
+            then = (index, side.delay_us)
+            low, high = strict.get(then, (-math.inf, math.inf))
+            strict[then] = (max(low, lower), min(high, upper))
 
     def _range(self, side: Variable, ranges: Mapping[int, _Interval]) -> _Interval:
+        if side.ref == TIME:
+            return (0.0, math.inf)
         hdso = self._hdso(side.ref)
         if hdso.index in ranges:
             return ranges[hdso.index]
@@ -207,17 +268,24 @@ class _Checker:
     def explain(self, rule: int) -> str:
         """Return the rule by names, with what its operands can be."""
         tree = self._rules[rule]
+        parts = self._where(tree)
+        where = f", where {parts}" if parts else ""
+        unless = " unless an angle wraps round" if self.can_be_true(rule, turned=True) else ""
+        return f"{self._plan.hdsos[rule].name} can never be true{unless}: {format_rule(tree, self._names)}{where}"
+
+    def _where(self, tree: Rule) -> str:
+        """Return what the operands of a rule can be."""
         parts: list[str] = []
         for ref in operands(tree):
+            if ref == TIME:
+                continue
             hdso = self._hdso(ref)
             if hdso.index in self._ranges:
                 low, high = self._ranges[hdso.index]
                 parts.append(f"{hdso.name} can be {'anything' if low == -math.inf else f'{low:.4g} to {high:.4g}'}")
             elif hdso.index in self._numbers:
                 parts.append(f"{hdso.name} is {self._numbers[hdso.index]:g}")
-        where = f", where {', '.join(parts)}" if parts else ""
-        unless = " unless an angle wraps round" if self.can_be_true(rule, turned=True) else ""
-        return f"{self._plan.hdsos[rule].name} can never be true{unless}: {format_rule(tree, self._names)}{where}"
+        return ", ".join(parts)
 
 
 def free_ranges(plan: Plan, *, turned: bool = False) -> dict[int, _Interval]:

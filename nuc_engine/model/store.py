@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 from nuc_engine.model.plan import HdsoPlan, Plan, Slot
 from sccils_schemas.numbers import INTEGER_RANGE, fits_float
+from sccils_schemas.owners import OWNED
 
 TYPES: Mapping[str, tuple[str, int]] = MappingProxyType(
     {
@@ -65,7 +66,8 @@ class Store:
 
     `buffer` may be any writable buffer of at least `Store.size(plan)` bytes (a shared memory map, say); a fresh one
     is made when none is given. The typed views `f32`, `f64`, `i32`, `i64`, `u8` all start at the data area; `locate`
-    gives view and index of one element, which is what tasks keep.
+    gives view and index of one element, which is what tasks keep. `parted` has the
+    cells of what was measured where something else is sensed (`nuc_engine.control.clamps`); they are not in the block.
     """
 
     def __init__(self, plan: Plan, buffer: bytearray | memoryview | None = None) -> None:
@@ -88,6 +90,7 @@ class Store:
         data = self._live[self._flags_size :]
         self.f32, self.f64 = data.cast("f"), data.cast("d")
         self.i32, self.i64, self.u8 = data.cast("i"), data.cast("q"), data
+        self.parted: dict[int, tuple[BufferView, int]] = {}
         self._views: dict[str, BufferView] = {"f": self.f32, "d": self.f64, "i": self.i32, "q": self.i64, "B": self.u8}
         halves = [_HEADER + self._live_size + k * (_STAMP + self._live_size) for k in (0, 1)]
         self._stamps = tuple(block[start : start + _STAMP].cast("q") for start in halves)
@@ -98,6 +101,15 @@ class Store:
         """Return the bytes a store of this plan needs."""
         live = _padded(len(plan.hdsos)) + plan.store_size
         return _HEADER + live + 2 * (_STAMP + live)
+
+    def measured(self, columns: Sequence[int], sensed: Sequence[float]) -> list[float]:
+        """Return what was measured of these single HDSOs, of which this is sensed."""
+        found = list(sensed)
+        for at, index in enumerate(columns):
+            if index in self.parted:
+                view, place = self.parted[index]
+                found[at] = view[place]
+        return found
 
     def clear(self) -> None:
         """Take every value away: for the start of a bout, in a block that may hold what an earlier one left."""
@@ -189,6 +201,8 @@ def refusal(
         return "sensors are written by the engine only"
     if hdso.kind == "constant" and not constants:
         return "constants are not changed while running"
+    if hdso.owner:
+        return f"it is written by {hdso.owner} ({OWNED})"
     if element is not None:
         if reason := no_element(hdso, element):
             return reason

@@ -12,6 +12,8 @@ DATA_LOGS = (MOTOR_LOG, SENSOR_LOG, STATE_LOG, MUSCLE_LOG)
 EVENT_LOG = "Infolog.txt"
 DEBUG_LOG = "Debuglog.txt"
 PLANT_LOG = "PlantData.txt"
+SENSED_LOG = "SensedData.txt"
+"""What was sensed of every sensor, while it was not all as measured."""
 KERNEL_LOG = "dmesglog.txt"
 SCRIPT_LOG = "Scriptlog.xml"
 HDSO_LOG = "HDSOlog.xml"

@@ -5,7 +5,8 @@
     ["head", 1, motors]                                         format and number of motors
     ["cycle", cycle, time_ns, positions, currents, status, stamps_ns]   replies of one completed cycle, raw
     ["edit", cycle, time_ns, hdso_id, values, refused]          one write of a changeset, and why not if refused
-    ["control", cycle, time_ns, what, joint_id, value, refused]     one control of a changeset, likewise
+    ["control", cycle, time_ns, what, joint_id, value, refused]     one control of a changeset, likewise; of a
+                                                                     sensor (what: sense) its HDSO's id
     ["happened", cycle, time_ns, event]                         done to an emulated leg (`plants.events.event_record`)
     ["ran", "start", time_ns, level, goals]             an exchange began; torque level and goals as the bus was told
     ["ran", what, time_ns]                                      of a real bout: a task ran (see RAN), in this order
@@ -25,6 +26,7 @@ from typing import Any, BinaryIO, TypeGuard, cast
 import msgpack
 
 from nuc_engine.control.bus_tap import ExchangeReplies
+from nuc_engine.control.controls import subject
 from nuc_engine.model.changes import Applied, Controlled
 from nuc_engine.model.plan import Plan
 from nuc_engine.plants.events import read_event
@@ -84,9 +86,9 @@ class InputRecord:
 
     def control(self, controlled: Controlled, author: str = "") -> None:
         """Record one control of a changeset."""
-        control, joint = controlled.control, self._plan.joints[controlled.control.joint].id_num
+        control, (of, _) = controlled.control, subject(controlled.control, self._plan)
         what, value, by = control.what, control.value, (author,) if author else ()
-        self._put("control", controlled.cycle, controlled.time_ns, what, joint, value, controlled.refused, *by)
+        self._put("control", controlled.cycle, controlled.time_ns, what, of, value, controlled.refused, *by)
 
     def happened(self, cycle: int, time_ns: int, event: Mapping[str, Any]) -> None:
         """Record what was done to the leg from outside."""

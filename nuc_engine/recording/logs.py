@@ -12,7 +12,7 @@ from types import MappingProxyType
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
-from nuc_engine.recording.files import DATA_LOGS, DEBUG_LOG, EVENT_LOG, PLANT_LOG
+from nuc_engine.recording.files import DATA_LOGS, DEBUG_LOG, EVENT_LOG, PLANT_LOG, SENSED_LOG
 from nuc_engine.recording.growing import GrowingFile, Mark
 from sccils_schemas.names import printable
 
@@ -99,11 +99,15 @@ class DataLogs:
         logs = _open_all(folder, names, marks, tap)
         self._motor, self._sensors, self._states, self._muscles, self._info, self._debug = logs
         self._plant: TextLog | None = None
+        self._sensed: TextLog | None = None
         self._folder = folder
         motors = len(plan.motors)
         self._motor_row = "%d" + " %d" * (4 * motors) + "\n"
         cells = [store.locate(Slot(index)) for index in plan.sensor_columns]
         self._sensor_cells = cells
+        self._store, self._columns, self._marks = store, plan.sensor_columns, marks
+        if SENSED_LOG in marks:
+            self._sensed = TextLog(folder / SENSED_LOG, marks[SENSED_LOG])
         self._sensor_row = "%d" + f" {NUMBER}" * len(cells) + "\n"
         self._joint_muscles = [muscle_columns(plan, joint.index) for joint in plan.joints]
         self._state_row = "%d" + "".join(" %d" + f" {NUMBER}" * len(m) for m in self._joint_muscles) + "\n"
@@ -119,8 +123,18 @@ class DataLogs:
         self._motor.append(self._motor_row % tuple(row))
 
     def sensors(self, now_ns: int) -> None:
-        """Log every float sensor in the sensor list's order."""
-        self._sensors.append(self._sensor_row % (now_ns, *[view[at] for view, at in self._sensor_cells]))
+        """Log what was measured of every float sensor, in the sensor list's order."""
+        numbers = [view[at] for view, at in self._sensor_cells]
+        if self._store.parted:
+            self.sensed(now_ns, numbers)
+            numbers = self._store.measured(self._columns, numbers)
+        self._sensors.append(self._sensor_row % (now_ns, *numbers))
+
+    def sensed(self, now_ns: int, numbers: Sequence[float]) -> None:
+        """Log what is sensed of every float sensor, likewise."""
+        if self._sensed is None:
+            self._sensed = TextLog(self._folder / SENSED_LOG, self._marks.get(SENSED_LOG))
+        self._sensed.append(self._sensor_row % (now_ns, *numbers))
 
     def states(self, now_ns: int, board: Board) -> None:
         """Log state and activations of every joint; two activations at least, as NeuRoMod does (reading E4)."""
@@ -155,7 +169,7 @@ class DataLogs:
     def files(self) -> list[TextLog]:
         """Every file there is so far."""
         logs = [self._motor, self._sensors, self._states, self._muscles, self._info, self._debug]
-        return logs if self._plant is None else [*logs, self._plant]
+        return [*logs, *(log for log in (self._plant, self._sensed) if log is not None)]
 
     def flush(self) -> None:
         """Put everything on disk."""

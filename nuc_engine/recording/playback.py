@@ -8,7 +8,8 @@ from typing import Any
 
 from drivers.port import NEVER
 from drivers.servo import count_misses
-from nuc_engine.model.changes import Changeset, Write
+from nuc_engine.control.controls import index_of
+from nuc_engine.model.changes import Changeset, JointControl, Write
 from nuc_engine.model.plan import Plan
 from nuc_engine.recording.inputs import InputRecordError
 
@@ -58,7 +59,8 @@ def split_inputs(
     `records` are those of `read_inputs`. Raises InputRecordError when they do not belong to the model of `plan`.
     """
     cycles: list[Sequence[Any]] = []
-    edits: dict[int, list[Write]] = {}
+    # What another made at the same instant is a changeset of its own: its entries name who, or what, it was.
+    edits: dict[tuple[int, str], tuple[list[Write], list[JointControl]]] = {}
     for number, record in enumerate(records, 1):
         if record[0] == "head" and record[2] != len(plan.motors):
             raise InputRecordError(f"{path}: is of {record[2]} motors, but {plan.name} has {len(plan.motors)}")
@@ -69,5 +71,15 @@ def split_inputs(
                 hdso = plan.hdso(record[3])
             except KeyError as error:
                 raise InputRecordError(f"{path}: record {number}: {plan.name} has no HDSO {record[3]}") from error
-            edits.setdefault(record[2], []).append(Write(hdso.index, tuple(record[4])))
-    return cycles, tuple(Changeset(time, tuple(writes)) for time, writes in sorted(edits.items()))
+            by = record[6] if len(record) > 6 else ""
+            edits.setdefault((record[2], by), ([], []))[0].append(Write(hdso.index, tuple(record[4])))
+        elif record[0] == "control":
+            try:
+                control = JointControl(record[3], index_of(record[3], record[4], plan), record[5])
+            except (KeyError, StopIteration) as error:
+                raise InputRecordError(f"{path}: record {number}: {plan.name} has no such {record[3]}") from error
+            edits.setdefault((record[2], ""), ([], []))[1].append(control)
+    made = sorted(edits.items(), key=lambda item: item[0][0])
+    return cycles, tuple(
+        Changeset(time, tuple(writes), controls=tuple(controls), cause=by) for (time, by), (writes, controls) in made
+    )

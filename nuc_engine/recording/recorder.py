@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nuc_engine.control.bus_tap import ExchangeReplies
+from nuc_engine.control.controls import SENSE, subject
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.plan import Plan
@@ -126,10 +127,15 @@ class BoutRecorder:
         """Sensors are converted."""
         self._logs.sensors(now_ns)
 
+    def sensed(self, now_ns: int, numbers: Sequence[float]) -> None:
+        """So much is sensed of each sensor, where it is not all as measured."""
+        self._logs.sensed(now_ns, numbers)
+
     def applied(self, applied: Applied, author: str = "") -> None:
         """A write was made or refused."""
-        self._script.applied(applied, author)
-        self._inputs.edit(applied, author)
+        by = ", ".join(filter(None, (author, applied.cause)))
+        self._script.applied(applied, by)
+        self._inputs.edit(applied, by)
         if applied.refused:
             self.refused.append(applied)
 
@@ -137,7 +143,9 @@ class BoutRecorder:
         """A control was made or refused: a line of its own, since the script log cannot say it."""
         self._inputs.control(controlled, author)
         control = controlled.control
-        text = f"{self._plan.joints[control.joint].name}: {control.what} {control.value}"
+        text = f"{subject(control, self._plan)[1]}: {control.what} {control.value}"
+        if control.what == SENSE:
+            text += f", cycle {controlled.cycle}"
         by = f" by {author}" if author else ""
         if controlled.refused:
             self.event(controlled.time_ns, "control_refused", f"{text}{by}: {controlled.refused}")

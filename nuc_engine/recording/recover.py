@@ -31,6 +31,7 @@ from nuc_engine.recording.files import (
     NOTES_FILE,
     PLANT_LOG,
     SCRIPT_LOG,
+    SENSED_LOG,
 )
 from nuc_engine.recording.lock import FolderLock, FolderLocked
 from nuc_engine.recording.logs import line_ns
@@ -39,7 +40,7 @@ from nuc_engine.recording.reach import find_reach
 KEPT = "recovered"
 """Folder within the data directory for what was cut off."""
 
-TEXT_LOGS = (*DATA_LOGS, EVENT_LOG, DEBUG_LOG, PLANT_LOG, KERNEL_LOG)
+TEXT_LOGS = (*DATA_LOGS, EVENT_LOG, DEBUG_LOG, PLANT_LOG, SENSED_LOG, KERNEL_LOG)
 SCRIPT_LOGS = (SCRIPT_LOG, HDSO_LOG)
 _END = b"</hdsoscript>\n"
 _BY_HAND = rb"(?:kick|ground|height|load|disconnect|reconnect) [^\0]*/>"

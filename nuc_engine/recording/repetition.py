@@ -12,6 +12,7 @@ from typing import Any
 
 from drivers.servo import count_misses
 from nuc_engine.control.clock import VirtualClock
+from nuc_engine.control.controls import index_of
 from nuc_engine.control.dispatcher import Dispatcher
 from nuc_engine.model.changes import Applied, Changeset, Controlled, JointControl, Write
 from nuc_engine.model.plan import Plan
@@ -141,8 +142,7 @@ class Repetition(Dispatcher):
                 self._writes.append(Write(self.plan.hdso(entry[3]).index, tuple(entry[4])))
             case "control", _:
                 self.recorder.author = entry[7] if len(entry) > 7 else ""
-                joint = next(joint.index for joint in self.plan.joints if joint.id_num == entry[4])
-                self._made.append(JointControl(entry[3], joint, entry[5]))
+                self._made.append(JointControl(entry[3], index_of(entry[3], entry[4], self.plan), entry[5]))
             case _:
                 pass
 

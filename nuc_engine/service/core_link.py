@@ -16,7 +16,7 @@ from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.ring import Ring, RingError
 from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, CoreCommand, RecordKind, pack, unpack
 from nuc_engine.messages.errors import Refused
-from nuc_engine.model.changes import JointControl, Write
+from nuc_engine.model.changes import JointControl, Trigger, Write
 from nuc_engine.service.waiting import Awaited, Waiting
 
 AT_ONCE = -1
@@ -24,7 +24,13 @@ AT_ONCE = -1
 
 ACK_TIMEOUT_S = 2.0
 EACH_CYCLE = frozenset(
-    {int(RecordKind.MOTOR), int(RecordKind.SENSORS), int(RecordKind.STATES), int(RecordKind.MUSCLES)}
+    {
+        int(RecordKind.MOTOR),
+        int(RecordKind.SENSORS),
+        int(RecordKind.SENSED),
+        int(RecordKind.STATES),
+        int(RecordKind.MUSCLES),
+    }
 )
 """Kinds of which only the newest matters here."""
 
@@ -92,15 +98,16 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class ChangeParts:
-    """What takes effect together: writes and controls."""
+    """What takes effect together: writes and controls; and triggers that are armed."""
 
     writes: tuple[Write, ...] = ()
     controls: tuple[JointControl, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
 
     @property
     def size(self) -> int:
         """How many there are."""
-        return len(self.writes) + len(self.controls)
+        return len(self.writes) + len(self.controls) + sum(1 + len(trigger.writes) for trigger in self.triggers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +297,7 @@ class CoreLink:
         match kind, fields:
             case RecordKind.ACK, [request, ok, time_ns, cycle, detail]:
                 self._acknowledge(Ack(request, time_ns, cycle, detail), bool(ok))
-            case RecordKind.APPLIED, [_, _, index, values, replaced, refused, request]:
+            case RecordKind.APPLIED, [_, _, index, values, replaced, refused, request, *_]:
                 self._note(request, PartOutcome("write", index, tuple(values), refused, bool(replaced)))
             case RecordKind.CONTROL, [_, _, what, joint, value, refused, request]:
                 self._note(request, PartOutcome(what, joint, (value,), refused))
@@ -385,7 +392,11 @@ def _admitted(change: ScheduledChange) -> Admitted:
     parts = change.parts
     writes = [(w.hdso, w.values, *(() if w.element is None else (w.element,))) for w in parts.writes]
     controls = [(control.what, control.joint, control.value) for control in parts.controls]
-    fields = (change.due_ns, writes, controls)
+    triggers = [
+        (t.rule, t.holds_ns, t.after_ns, t.until_ns, t.times, t.refractory_ns, [(w.hdso, w.values) for w in t.writes])
+        for t in parts.triggers
+    ]
+    fields = (change.due_ns, writes, controls, *([triggers] if triggers else ()))
     return Admitted(change, fields, Ring.needs(pack(_LARGEST, *fields)))
 
 

@@ -24,8 +24,9 @@ UNDO_DEPTH = 1000
 class EditPart:
     """One HDSO, or one control, of an edit: before and after.
 
-    `what` is `write` (elements of HDSO `index`; None: it had no value), `tweak` or `rate` (of joint `index`), or
-    `drive`: what moves joint `index`, as a control and its value (`mode`, "muscle") or (`target`, 30.0).
+    `what` is `write` (elements of HDSO `index`; None: it had no value), `tweak` or `rate` (of joint `index`), `sense`
+    (of HDSO `index`), or `drive`: what moves joint `index`, as a control and its value (`mode`, "muscle") or
+    (`target`, 30.0).
     """
 
     what: str
@@ -88,11 +89,11 @@ class ControlBook:
         self._default: str | None = "limp"
 
     def value(self, what: str, joint: int) -> Any:
-        """Return what drives a joint (`drive`), its rate in deg/s or its tweak in ticks."""
+        """Return what drives a joint (`drive`), its rate in deg/s or its tweak in ticks; what is sensed of an HDSO."""
         if what == "drive":
             default = ("mode", self._default or self._joints[joint].control_mode)
         else:
-            default = 0.0 if what == "tweak" else self._rate
+            default = {"tweak": 0.0, "sense": "off"}.get(what, self._rate)
         return self._values.get((what, joint), default)
 
     def mode(self, joint: int) -> str:
@@ -161,7 +162,7 @@ class EditBook:
     def take(self, kind: int, fields: Sequence[Any], author: str = "") -> None:
         """Follow one record of the core; `author` is whose edit a DONE ends."""
         match kind, fields:
-            case RecordKind.APPLIED, [time_ns, _, index, values, _, "", request]:
+            case RecordKind.APPLIED, [time_ns, _, index, values, _, "", request, *_]:
                 self._written(time_ns, index, tuple(values), request)
             case RecordKind.CONTROL, [_, _, what, joint, value, "", request]:
                 self._controlled(what, joint, value, request)

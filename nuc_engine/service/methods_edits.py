@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from nuc_engine.control.controls import subject
 from nuc_engine.messages import requests
 from nuc_engine.messages.answers import (
     Acknowledgement,
@@ -53,7 +54,7 @@ async def _send_back(hub: Hub, client: ConnectedClient, edited: Edited, *, undo:
     plan = hub.need_plan()
     writes = tuple(Write(part.index, part.after) for part in edited if part.what == "write")
     controls = tuple(_control(part.what, part.index, part.after) for part in edited if part.what != "write")
-    names = [plan.hdsos[write.hdso].name for write in writes] + [plan.joints[c.joint].name for c in controls]
+    names = [plan.hdsos[write.hdso].name for write in writes] + [subject(c, plan)[1] for c in controls]
     edit = hub.core.edit(client.author, AT_ONCE, names, ChangeParts(writes, controls))
     hub.need_book().sent_back(edit.request, undo=undo)
     await edit.ack

@@ -1,11 +1,11 @@
-"""Methods around joints: what drives them, tweak torques, poses."""
+"""Methods around joints: what drives them, tweak torques, poses; and what is sensed of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from nuc_engine.control.controls import refusal
+from nuc_engine.control.controls import SENSE, refusal, subject
 from nuc_engine.daemon.modes import Input
 from nuc_engine.daemon.wire import CoreCommand
 from nuc_engine.messages import requests
@@ -30,6 +30,12 @@ async def joint_mode(hub: Hub, client: ConnectedClient, asked: requests.JointMod
 async def tweak(hub: Hub, client: ConnectedClient, asked: requests.TweakRequest) -> Acknowledgement:
     """Add a torque to a joint."""
     return await _control(hub, client, [JointControl("tweak", hub.need_joint(asked.joint), asked.ticks)])
+
+
+async def sense(hub: Hub, client: ConnectedClient, asked: requests.SenseRequest) -> Acknowledgement:
+    """Say what is sensed of a sensor."""
+    value = asked.value if isinstance(asked.value, str) else float(asked.value)
+    return await _control(hub, client, [JointControl(SENSE, hub.need_hdso(asked.sensor).index, value)])
 
 
 async def pose(hub: Hub, client: ConnectedClient, asked: requests.PoseRequest) -> Acknowledgement:
@@ -97,7 +103,7 @@ async def _control(
     plan = hub.need_plan()
     if reasons := [reason for control in controls if (reason := refusal(control, plan))]:
         raise Refused("refused", "; ".join(reasons))
-    names = [plan.joints[control.joint].name for control in controls]
+    names = [subject(control, plan)[1] for control in controls]
     edit = hub.core.edit(client.author, AT_ONCE, names, ChangeParts(controls=tuple(controls)))
     if merge:
         hub.need_book().merge(edit.request, merge)
@@ -108,6 +114,7 @@ async def _control(
 HANDLERS: Handlers = {
     requests.JointModeRequest: joint_mode,
     requests.TweakRequest: tweak,
+    requests.SenseRequest: sense,
     requests.PoseRequest: pose,
     requests.ParkRequest: park,
     requests.PoseSaveRequest: pose_save,

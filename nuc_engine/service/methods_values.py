@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from drivers.units import NS_PER_S
-from nuc_engine.control.controls import JOINT_MODES
+from nuc_engine.control.controls import JOINT_MODES, subject
 from nuc_engine.messages import requests
 from nuc_engine.messages.answers import Acknowledgement, ForgottenAnswer, NotWritten, Pending, Reading, Written
 from nuc_engine.messages.errors import Refused
 from nuc_engine.messages.limits import MAX_NUMBERS
-from nuc_engine.model.changes import Write
+from nuc_engine.model.changes import JointControl, Write
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.planning import stored_values
 from nuc_engine.model.store import refusal
@@ -212,7 +212,8 @@ class EditOutcomes:
                 hdso = plan.hdsos[part.index]
                 name, value = _name(hdso, part.element), _plain(plan, hdso, part)
             else:
-                name, value = f"{part.what} of {plan.joints[part.index].name}", part.values[0]
+                of = subject(JointControl(part.what, part.index, part.values[0]), plan)[1]
+                name, value = f"{part.what} of {of}", part.values[0]
             if part.refused:
                 self.refused.append({"name": name, "reason": part.refused})
             else:

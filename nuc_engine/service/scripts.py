@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from drivers.units import NS_PER_S
+from nuc_engine.control.controls import subject
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
 from nuc_engine.model.plan import Plan
@@ -18,6 +20,7 @@ from sccils_schemas.model import Model, check_script
 from sccils_schemas.names import printable
 from sccils_schemas.parser import parse
 from sccils_schemas.problems import Problems
+from sccils_schemas.rules import format_tokens, tokenise
 
 MAX_CHANGESETS = 5000
 """Changesets of one script that the core is given at most."""
@@ -150,13 +153,24 @@ def _changes(plan: Plan, changesets: Sequence[Changeset], elapsed: int, *, from_
         time_ns = changeset.time_ns + elapsed if from_now and changeset.time_ns else changeset.time_ns
         # What is due already, and time 0 before a bout, takes effect when it arrives.
         due_ns = AT_ONCE if time_ns == 0 or time_ns <= elapsed else time_ns
-        changes.append(
-            ScheduledChange(due_ns, _names(plan, changeset), ChangeParts(changeset.writes, changeset.controls))
-        )
+        if changeset.writes or changeset.controls or not changeset.triggers:
+            parts = ChangeParts(changeset.writes, changeset.controls)
+            changes.append(ScheduledChange(due_ns, _names(plan, changeset), parts))
+        for trigger in changeset.triggers:
+            # Each waits by itself, so that each can be withdrawn by itself.
+            shift = elapsed if from_now and trigger.until_ns >= 0 else 0
+            one = replace(trigger, until_ns=trigger.until_ns + shift)
+            names = (f"when {format_tokens(tokenise(trigger.rule), _by_id(plan))}",)
+            changes.append(ScheduledChange(max(time_ns, elapsed, 0), names, ChangeParts(triggers=(one,))))
     return changes
+
+
+def _by_id(plan: Plan) -> dict[int, str]:
+    return {hdso.id_num: hdso.name for hdso in plan.hdsos}
 
 
 def _names(plan: Plan, changeset: Changeset) -> tuple[str, ...]:
     more = len(changeset.writes) - MOST_NAMED
     names = [plan.hdsos[write.hdso].name for write in changeset.writes[:MOST_NAMED]]
+    names += [subject(control, plan)[1] for control in changeset.controls]
     return (*names, f"and {more} more") if more > 0 else tuple(names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
+import os
 import re
 import shlex
 import signal
@@ -25,7 +26,7 @@ from time import monotonic
 import uvicorn
 
 from nuc_engine.client import Client, ClientError, Keys
-from nuc_engine.ui.access import PageAccess
+from nuc_engine.ui.access import TOKEN_S, PageAccess
 from nuc_engine.ui.bench import BenchTools
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.bridge import DaemonBridge

@@ -24,7 +24,7 @@ from nuc_engine.service.configuration import Configuration, make_configuration
 from nuc_engine.service.folders import check_name
 from nuc_engine.service.save import configuration_files
 from nuc_engine.ui.scene import scene_of
-from sccils_schemas.documents import Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry
+from sccils_schemas.documents import Gradual, HdsoMod, HdsoScript, HdsoSpec, ScriptEntry, SenseClamp, When
 from sccils_schemas.grammar import load_grammar
 from sccils_schemas.model import Model, load_model
 from sccils_schemas.names import printable
@@ -104,6 +104,9 @@ def _told(entry: ScriptEntry) -> Iterator[dict[str, Any]]:
             yield {**told, "kind": "gradual", "line": int(mod.line), **_data(mod)}
     elif isinstance(entry, HdsoSpec):
         yield {**told, "kind": "request", "ref": entry.ref, "data": None}
+    elif isinstance(entry, SenseClamp | When):
+        text = " ".join(write_entry(entry).split())[:_LONGEST]
+        yield {**told, "kind": "sense" if isinstance(entry, SenseClamp) else "when", "ref": "", "data": text}
     else:
         # What is done to the leg by hand, as the script has it.
         lasts = getattr(entry, "duration_s", None)

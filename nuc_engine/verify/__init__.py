@@ -15,6 +15,7 @@
     scripts      a script as the changesets it means
     servos       what is known of servos, from their makers' data and docs/servos.md, and units
     shaft        one motor: what is sent to it, and what its replies mean
+    signals      sensors that blocks compute
     start        what a daemon's bout started with, held against its documents
     store        HDSOs: what they hold, by their types, and what may be written to them
     surrogate    a flight whose controller was learned

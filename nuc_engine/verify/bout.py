@@ -12,7 +12,7 @@ from nuc_engine.verify.documents import read_model
 from nuc_engine.verify.episode import RUN, verify_episode
 from nuc_engine.verify.files import MANIFEST, changed_files, compare_files, lines_in, read_manifest
 from nuc_engine.verify.leg import Leg
-from nuc_engine.verify.logs import DATA, EVENTS, HINTED, SCRIPTS, Logs, Report
+from nuc_engine.verify.logs import DATA, EVENTS, HINTED, SCRIPTS, SENSED, Logs, Report
 from nuc_engine.verify.real import Real
 from nuc_engine.verify.record import RECORD, compare_losses, read_record
 from nuc_engine.verify.scripts import by_hand, read_script
@@ -96,7 +96,8 @@ class _Check:
     def _leg(self) -> Leg:
         rate = self.spec.get("approach_deg_s")
         limits = self.spec["limits"]
-        return Leg(self.model, self.store, self.logs, limits=limits, approach_deg_s=rate, weight=self.weight)
+        seed = self.spec["seed"] if self.virtual else 0
+        return Leg(self.model, self.store, self.logs, limits=limits, approach_deg_s=rate, weight=self.weight, seed=seed)
 
     def _virtual(self) -> None:
         spec, model, store = self.spec, self.model, self.store
@@ -231,7 +232,7 @@ class _Check:
         self._manifest("counts.events", dict(kinds), self._said("events"))
 
     def _unchecked(self) -> list[str]:
-        read = {*self.model.read, *DATA, *SCRIPTS, "Infolog.txt", RECORD}
+        read = {*self.model.read, *DATA, SENSED, *SCRIPTS, "Infolog.txt", RECORD}
         read |= {SCRIPT} if self.virtual else set[str]()
         read |= {PLANT} if self.weight is not None else set[str]()
         others = sorted({*self.manifest["files"], *self.manifest["inputs"]} - read)

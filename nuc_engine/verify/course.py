@@ -6,7 +6,7 @@ What both have in common: the border to the bus, periods, and what is told of wr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nuc_engine.verify.leg import Leg
@@ -35,11 +35,12 @@ Progress = Callable[[float, float], None]
 
 @dataclass(slots=True)
 class Changeset:
-    """Writes and requests (number or None for all, how many elements) of one instant."""
+    """Writes and requests (number or None for all, how many elements) of one instant, and what is sensed of sensors."""
 
     time_ns: int
     writes: list[tuple[int, Values]]
     requests: list[tuple[int | None, int]]
+    senses: list[tuple[int, float | str]] = field(default_factory=list[tuple[int, float | str]])
 
 
 @dataclass(slots=True)

@@ -13,10 +13,13 @@ from xml.parsers import expat
 
 from nuc_engine.verify.rules import RuleFault, code_of, tokens_of
 from nuc_engine.verify.servos import Servo, Unverifiable, pick_servo
+from nuc_engine.verify.signals import Described
 from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, Hdso, Number, Values
 
 MOST_ELEMENTS = 65_536
 """Elements of one HDSO (docs/readings.md, limits)."""
+_NOT_COMPUTED = frozenset({"control", "module", "central"})
+_OF_ACTIONS = frozenset({"state", "action", "time_in_action", "decay", "switching"})
 _CUT = "\f"  # no character of XML: stands where a comment cut a text in two
 
 
@@ -51,7 +54,10 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Muscle:
-    """One muscle of equations 6-5 and 6-6; each function is its type and its parameters."""
+    """One muscle of equations 6-5 and 6-6; each function is its type and its parameters.
+
+    `lags` are the HDSOs of its activation's time constants, rising and falling.
+    """
 
     name: str
     joint: int
@@ -60,16 +66,22 @@ class Muscle:
     alpha_deg: float
     fmax: float
     functions: Mapping[str, tuple[str, tuple[Cell, ...]]]
+    lags: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """How a state drives one muscle (equations 7-1 to 7-4)."""
+    """How a state drives one muscle (equations 7-1 to 7-4); its sensors with how many microseconds ago.
+
+    Each of its influences is signal, gain and function; its bounds are two cells, or none for 0 and 1.
+    """
 
     muscle: int
     function: str
-    sensors: tuple[int, ...]
+    sensors: tuple[Cell, ...]
     parameters: tuple[Cell, ...]
+    influences: tuple[tuple[int, int, tuple[str, tuple[Cell, ...]]], ...] = ()
+    bounds: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +139,7 @@ class Model:
     motors: list[Motor] = field(default_factory=list[Motor])
     muscles: list[Muscle] = field(default_factory=list[Muscle])
     states: list[State] = field(default_factory=list[State])
+    signals: list[Described] = field(default_factory=list[Described])
 
     def number(self, ref: str) -> int:
         """Return the HDSO that a number or a name means."""
@@ -176,10 +189,19 @@ class _Reader:
     def __init__(self, folder: Path, families: Mapping[str, str]) -> None:
         self.folder, self.families = folder, families
         lists = [("parameter", read_xml(folder / "parameters.xml")), ("sensor", read_xml(folder / "sensors.xml"))]
-        hdsos = [_hdso(item, home, kind) for kind, home in lists for item in home.iter("hdso")]
+        hdsos = [
+            _hdso(item, home, kind) for kind, home in lists for item in home.iter() if item.tag in ("hdso", "signal")
+        ]
         self.model = Model({hdso.number: hdso for hdso in hdsos}, {hdso.name: hdso.number for hdso in hdsos})
         self.sensors = [int(item.attrib["idNum"]) for item in lists[1][1].iter("hdso")]
         root = read_xml(folder / "joints.xml")
+        roots = (root, *(home for _, home in lists))
+        newer = [item for home in roots for item in home.iter() if item.tag in _NOT_COMPUTED]
+        newer += [item for item in lists[1][1].iter("signal") if item.get("type", "").strip() in _OF_ACTIONS]
+        if newer:
+            kind = newer[0].get("type", "")
+            what = f"<{newer[0].tag}>" + (f" of type {kind}" if kind else "")
+            raise Unverifiable(f"{what} of SCCILS 0.2 is not computed here")
         self.all = list(root.iter("joint"))
         self.joints = root.findall("joint")  # an endpoint's joint is a place only (B24)
         self.state_ids = {int(state.attrib["idNum"]): k for k, state in enumerate(self._each("state"))}
@@ -192,11 +214,25 @@ class _Reader:
             "sensors.xml",
             *(Path(name).name for name in tables if name),
         }
+        self._signals(lists[1][1])
         for command in root.iter("forceCommand"):
             self._push(self.model.target(command.findall("hdsoMod")[0]))
         self._initial()
         for joint, picked in zip(self.joints, self.driven, strict=True):
             self._joint(joint, picked)
+
+    def _signals(self, sensors: Element) -> None:
+        model = self.model
+        for item in sensors.iter("signal"):
+            inputs = tuple(model.number(word) for word in words(item.get("inputs", "")))
+            cells = tuple(self._cells([model.number(word)]) for word in words(item.get("parameters", "")))
+            counts = item.get("per_sample", "n").strip() == "y"
+            kind = item.attrib["type"].strip()
+            signal = Described(int(item.attrib["idNum"]), item.attrib["name"], kind, inputs, cells, counts)
+            model.signals.append(signal)
+            for ((number, _), *_), (low, high) in zip(cells, signal.limits, strict=False):
+                hdso = model.hdsos[number]
+                model.hdsos[number] = replace(hdso, valid=(max(hdso.valid[0], low), min(hdso.valid[1], high)))
 
     def _push(self, number: int) -> None:
         """Let the range of a force command limit its size, whatever its sign (reading B20)."""
@@ -283,7 +319,12 @@ class _Reader:
             )
             for spec in muscle.findall("function_spec")
         }
-        return Muscle(muscle.attrib["name"], joint, l0, r, alpha, fmax, functions)
+        lags = (self._ref(muscle.find("activation_dynamics"), name) for name in ("rise", "fall"))
+        return Muscle(muscle.attrib["name"], joint, l0, r, alpha, fmax, functions, (next(lags), next(lags)))
+
+    def _ref(self, item: Element | None, name: str) -> int | None:
+        ref = "" if item is None else item.get(name, "").strip()
+        return self.model.number(ref) if ref else None
 
     def _state(self, state: Element) -> State:
         rule, dwell = state.find("transition_rule/hdsoMod"), state.find("dwell_time/hdsoMod")
@@ -295,19 +336,33 @@ class _Reader:
 
     def _activation(self, item: Element) -> Activation:
         model = self.model
-        refs = [model.number(word) for word in words(item.get("activation_parameters", ""))]
+        refs = self._refs(item, "activation_parameters")
         mods = [model.target(mod) for mod in item.findall("hdsoMod")]
         refs = refs or [number for number in mods if model.hdsos[number].kind != "sensor"]
-        sensors = tuple(model.number(word) for word in words(item.get("activation_sensors", "")))
+        named = [word.partition("@") for word in words(item.get("activation_sensors", ""))]
+        sensors = tuple((model.number(name), int(Decimal(late or 0).scaleb(6))) for name, _, late in named)
         muscle = self.muscle_ids[int(item.attrib["muscle"])]
-        return Activation(muscle, item.attrib["activation_function"].strip(), sensors, self._cells(refs))
+        bounds = self._refs(item, "bounds")
+        influences = tuple(
+            (
+                self._refs(each, "signal")[0],
+                self._refs(each, "gain")[0],
+                (each.get("function", "").strip(), self._cells(self._refs(each, "parameters"))),
+            )
+            for each in item.findall("influence")
+        )
+        kind = item.attrib["activation_function"].strip()
+        return Activation(muscle, kind, sensors, self._cells(refs), influences, self._cells(bounds))
+
+    def _refs(self, item: Element, name: str) -> list[int]:
+        return [self.model.number(word) for word in words(item.get(name, ""))]
 
 
 def _hdso(item: Element, home: Element, home_kind: str) -> Hdso:
     kinds = ("parameter", "sensor", "constant", "boolstring")
     of_list = {"parameterList": "parameter", "sensorList": "sensor"}.get(home.get("DataSetType", ""), home_kind)
     kind, name = item.get("abstractType", ""), item.attrib["name"]
-    kind = kind if kind in kinds else of_list
+    kind = "sensor" if item.tag == "signal" else kind if kind in kinds else of_list
     dims = [int(size.text or "1") for size in sorted(item.findall("dimsize"), key=lambda s: int(s.attrib["dimNr"]))]
     spans = [(span.get("type", "").strip(), _bounds(span)) for span in item.findall("range") if kind != "boolstring"]
     low, high = dict(spans).get("valid", (-math.inf, math.inf))
@@ -321,7 +376,7 @@ def _hdso(item: Element, home: Element, home_kind: str) -> Hdso:
         number=int(item.attrib["idNum"]),
         name=name,
         kind=kind,
-        datatype=item.get("datatype", "float").strip(),
+        datatype=item.get("datatype", "double" if item.tag == "signal" else "float").strip(),
         count=math.prod(dims),
         width=dims[1] if len(dims) > 1 else 0,
         valid=(max(low, ENGINE_LEAST.get(name, low)), min(high, ENGINE_MOST.get(name, high))),

@@ -6,15 +6,17 @@ Nothing here knows when it is called: `course` does. What each task leaves is ha
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nuc_engine.verify.documents import Activation, Model
-from nuc_engine.verify.logs import Logs
-from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, tree_of, unfit
+from nuc_engine.verify.logs import SENSED, Logs
+from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, past_of, tree_of, unfit
 from nuc_engine.verify.shaft import Shaft
-from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values
+from nuc_engine.verify.signals import LONGEST_NS, Signals
+from nuc_engine.verify.store import INTEGERS, Cell, Number, Store, Values, single
 from nuc_engine.verify.weight import Weight
 
 FRESH_NS = 250_000_000
@@ -27,7 +29,7 @@ class Leg:
     """The whole controller.
 
     `limits` say by motor how many ticks from where it was measured it may be sent, `approach_deg_s` how fast positions
-    are approached (None: at once), `weight` what is carried beside the muscles.
+    are approached (None: at once), `weight` what is carried beside the muscles, `seed` that of the signals' noise.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Leg:
         limits: Mapping[str, int],
         approach_deg_s: float | None,
         weight: Weight | None,
+        seed: int = 0,
     ) -> None:
         self.model, self.store, self.logs, self.weight = model, store, logs, weight
         self.shafts: list[Shaft] = []
@@ -47,15 +50,24 @@ class Leg:
             self.shafts.append(Shaft(motor, model.joints[motor.joint].mode, rate, limits.get(motor.name)))
         self.cycle_min_ns = max((motor.servo.cycle_min_ns for motor in model.motors), default=0)
         self.columns = model.columns
+        motors = {number: k for k, motor in enumerate(model.motors) for number in (motor.angle, motor.current)}
+        sensors = {number for number, hdso in model.hdsos.items() if hdso.kind == "sensor"}
+        self.signals = Signals(model.signals, motors, sensors, store, self._feel, seed)
         self.cycle = 0
+        self.now_ns = 0
+        self.apart: dict[int, float] = {}
         self.sensed = False
         self.states = [joint.start for joint in model.joints]
         self.entered_ns = [0] * len(model.joints)
         self.activations = [0.0] * len(model.muscles)
+        self.targets = [0.0] * len(model.muscles)
+        self.driven_ns = [0] * len(model.muscles)
         self.rules: dict[int, Tree] = {}
         for number in store.given:
             if model.hdsos[number].kind == "boolstring":
                 self.rules[number] = tree_of(store.held[number])
+        self.past: dict[int, list[tuple[int, Number]]] = {}
+        self._remember()
         self.overlaps: Counter[str] = Counter()
         self.negative: Counter[str] = Counter()
         self.told_ns: dict[str, int] = {}
@@ -101,24 +113,57 @@ class Leg:
         """Turn replies into angles and loads; a motor without a good reply is skipped."""
         for shaft in self.shafts:
             if (found := shaft.convert()) is not None:
-                self.store.write(shaft.motor.angle, [found[0]])
-                self.store.write(shaft.motor.current, [found[1]])
+                self._feel(shaft.motor.angle, found[0])
+                self._feel(shaft.motor.current, found[1])
         self.sensed = all(shaft.started for shaft in self.shafts)
+        if self.sensed:
+            stamps = [shaft.stamp_ns for shaft in self.shafts]
+            self.signals.compute(stamps, [shaft.unfiltered for shaft in self.shafts])
         if self.sensed and self.pose is None:
-            angles = [(self.model.joints[s.motor.joint].name, self.store.held[s.motor.angle][0]) for s in self.shafts]
+            angles = [(self.model.joints[s.motor.joint].name, self._measured(s.motor.angle)) for s in self.shafts]
             self.pose = dict(angles)
-        self.logs.row("SensData.txt", now_ns, [self.store.held[number][0] for number in self.columns])
+        self.note(now_ns)
+        self.logs.row("SensData.txt", now_ns, [self._measured(number) for number in self.columns])
+        if self.apart:
+            self.logs.row(SENSED, now_ns, [self.store.held[number][0] for number in self.columns])
+
+    def _feel(self, number: int, value: float) -> None:
+        """Take what was measured of a sensor, or computed of a signal; where it is clamped it is not what is sensed."""
+        if number in self.apart:
+            self.apart[number] = single(value) if self.model.hdsos[number].datatype == "float" else value
+        else:
+            self.store.write(number, [value])
+
+    def _measured(self, number: int) -> Number:
+        return self.apart.get(number, self.store.held[number][0])
+
+    def _sense(self, number: int, value: float | str) -> bool:
+        """Clamp a sensor at a value, or at what is sensed of it now; or let it be as measured again (D 9.2.1.2)."""
+        felt = {n for motor in self.model.motors for n in (motor.angle, motor.current)}
+        if number not in felt | {signal.number for signal in self.model.signals}:
+            return True
+        if value == "off":
+            if number in self.apart:
+                self.store.write(number, [self.apart.pop(number)])
+        elif value == "hold" or not isinstance(value, str):
+            self.apart.setdefault(number, float(self.store.held[number][0]))
+            if not isinstance(value, str):
+                self.store.write(number, [value])
+        else:
+            return True
+        return False
 
     # --- state transition (D 4.2.2, 6.2.1.3, equations 7-1 to 7-4; readings B5 to B7, B22) ---
 
     def judge(self, now_ns: int) -> None:
         """Evaluate the entry rules on one snapshot, switch states, set activations."""
         if self.sensed:
+            self.note(now_ns)
             for k, joint in enumerate(self.model.joints):
                 self._judge_joint(now_ns, k, joint.states)
             for k, joint in enumerate(self.model.joints):
                 for activation in self.model.states[self.states[k]].activations if joint.states else ():
-                    self.activations[activation.muscle] = self._activation(activation)
+                    self._drive(activation.muscle, self._influenced(activation), now_ns)
         row: list[Number] = []
         for state, joint in zip(self.states, self.model.joints, strict=True):
             activations = [self.activations[muscle] for muscle in joint.muscles]
@@ -139,7 +184,27 @@ class Leg:
             self.states[k], self.entered_ns[k] = others[0], now_ns
 
     def _holds(self, tree: Tree) -> bool:
-        return holds(tree, lambda number: self.store.held[number][0], self.rules)
+        return holds(tree, self._then, self.rules)
+
+    def _then(self, number: int, late_us: int) -> Number:
+        """Return what an HDSO was so long before now: its last value up to then, or the earliest that is known."""
+        if not late_us:
+            return self.store.held[number][0]
+        past = self.past[number]
+        then = self.now_ns - min(1000 * late_us, LONGEST_NS)
+        return past[max(bisect_right(past, then, key=lambda item: item[0]) - 1, 0)][1]
+
+    def _remember(self) -> None:
+        """Begin the histories that rules in force and activations read, and forget the others."""
+        needed = {n for state in self.model.states for a in state.activations for n, late in a.sensors if late}
+        needed = needed.union(*(past_of(tree, self.rules) for tree in self.rules.values()))
+        self.past = {number: self.past.get(number, []) for number in needed}
+
+    def note(self, now_ns: int) -> None:
+        """Take note of what values are from now on."""
+        self.now_ns = now_ns
+        for number, past in self.past.items():
+            past.append((now_ns, self.store.held[number][0]))
 
     def _tell(self, now_ns: int, kind: str, whom: str, text: str) -> None:
         """Tell of what may come often once a second at most."""
@@ -150,8 +215,45 @@ class Leg:
     def _elements(self, cells: Sequence[Cell]) -> list[Number]:
         return [self.store.held[number][element] for number, element in cells]
 
+    # --- what SCCILS 0.2 adds to activations (D 8.3.3, 9.2.2.9; docs/acting.md) ---
+
+    def _drive(self, k: int, asked: float, now_ns: int) -> None:
+        """Let a muscle have what is asked for, now or in the time that it takes."""
+        level, target = self.activations[k], self.targets[k]
+        if lag := self._lag(k):
+            level = target + (level - target) * math.exp(-(now_ns - self.driven_ns[k]) * 1e-9 / lag)
+            self.activations[k] = level
+        self.targets[k], self.driven_ns[k] = asked, now_ns
+        if not self._lag(k) or not (math.isfinite(level) and math.isfinite(asked)):
+            self.activations[k] = asked
+
+    def _lag(self, k: int) -> float:
+        rise, fall = self.model.muscles[k].lags
+        lag = rise if self.targets[k] > self.activations[k] else fall
+        return 0.0 if lag is None else self.store.held[lag][0]
+
+    def _influenced(self, activation: Activation) -> float:
+        base = self._activation(activation)
+        if not activation.influences:
+            return base
+        held, total = self.store.held, base
+        try:
+            for signal, gain, (kind, cells) in activation.influences:
+                x, strength, p = held[signal][0], held[gain][0], self._elements(cells)
+                if strength:
+                    f = x if not kind else max(0.0, x - p[0]) if kind == "rectified" else _function(kind, p, x)
+                    total += strength * f
+        except ArithmeticError:
+            return math.nan
+        low, high = self._elements(activation.bounds) or (0.0, 1.0)
+        if not math.isfinite(total):
+            return math.nan
+        if min(low, base) <= total <= max(high, base):
+            return total
+        return min(low, base) if total < base else max(high, base)
+
     def _activation(self, activation: Activation) -> float:
-        p, x = self._elements(activation.parameters), [self.store.held[sensor][0] for sensor in activation.sensors]
+        p, x = self._elements(activation.parameters), [self._then(sensor, late) for sensor, late in activation.sensors]
         try:
             if activation.function == "constant":
                 return p[0]
@@ -171,7 +273,7 @@ class Leg:
             shaft.delta = 0.0
         for muscle, activation in zip(self.model.muscles, self.activations, strict=True):
             shaft = self.shafts[self.model.joints[muscle.joint].motor]
-            theta, l0, r = self.store.held[shaft.motor.angle][0], muscle.l0, muscle.r
+            theta, l0, r = self._measured(shaft.motor.angle), muscle.l0, muscle.r
             length = ((muscle.alpha_deg - theta) * (r * (math.pi / 180.0)) + l0) / l0
             rate = -r * shaft.velocity_rad_s / l0
             try:
@@ -188,23 +290,13 @@ class Leg:
                 text = f"the force of {muscle.name} is no number: its joint is not driven"
                 self._tell(now_ns, "bad_command", muscle.name, text)
         if self.weight is not None:
-            angles = [self.store.held[shaft.motor.angle][0] for shaft in self.shafts]
+            angles = [self._measured(shaft.motor.angle) for shaft in self.shafts]
             for joint, units in zip(self.model.joints, self.weight.units(angles), strict=True):
                 self.shafts[joint.motor].delta += units
         self.logs.row("MuscleData.txt", now_ns, row)
 
     def _function(self, function: tuple[str, tuple[Cell, ...]], x: float) -> float:
-        """Return a generic function's value (D 10.2, 2.1; reading B22)."""
-        kind, p = function[0], self._elements(function[1])
-        match kind:
-            case "constant":
-                return p[0]
-            case "linear":
-                return p[0] * x + p[1]
-            case "parabolic":
-                return ((x - p[1]) ** 2 + 4.0 * p[0] * p[2]) / (4.0 * p[0])
-            case _:
-                return p[0] / (x - p[1]) + p[2]
+        return _function(function[0], self._elements(function[1]), x)
 
     # --- edits (readings C2, C6, B7, B15) ---
 
@@ -235,6 +327,7 @@ class Leg:
         for number, places in ahead.items():
             self.store.write(number, edits[places[-1]][1])
             self.rules[number] = trees[places[-1]]
+            self._remember()
         self.refused += sum(refused)
         return refused
 
@@ -249,13 +342,15 @@ class Leg:
                 raise RuleFault(f"{number} is no operand")
             if hdso.kind in ("parameter", "constant") and number not in self.store.given:
                 raise RuleFault(f"{number} has no value")
-        compared = [leaf for leaf in leaves(tree) if isinstance(leaf, tuple)]
+        compared = [leaf for leaf in leaves(tree) if not isinstance(leaf, int) and leaf[0] in "<>"]
         if any(self.model.hdsos[number].kind == "boolstring" for leaf in compared for number in operands(leaf)):
             raise RuleFault("a rule is compared")
         return tree
 
     def control(self, what: str, joint_id: int, value: float | str) -> bool:
-        """Change what drives a joint's motor; say whether that is refused."""
+        """Change what drives a joint's motor, or what is sensed of a sensor; say whether that is refused."""
+        if what == "sense":
+            return self._sense(joint_id, value)
         joint = next((joint for joint in self.model.joints if joint.number == joint_id), None)
         if joint is None or joint.motor < 0:
             return True
@@ -284,6 +379,19 @@ class Leg:
         by_position = "target" if shaft.motor.position_command is None else "position"
         shaft.switch(MODES.get(mode, by_position))
         return False
+
+
+def _function(kind: str, p: Sequence[Number], x: float) -> float:
+    """Return a generic function's value (D 10.2, 2.1; reading B22)."""
+    match kind:
+        case "constant":
+            return p[0]
+        case "linear":
+            return p[0] * x + p[1]
+        case "parabolic":
+            return ((x - p[1]) ** 2 + 4.0 * p[0] * p[2]) / (4.0 * p[0])
+        case _:
+            return p[0] / (x - p[1]) + p[2]
 
 
 def _kernel(x: float, a: float, b: float, c: float, wmin: float, wmax: float) -> float:

@@ -19,6 +19,8 @@ EDGE = 1e-12
 """A number this near (relative) to where its ninth digit rounds may be written either way."""
 
 DATA = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt")
+SENSED = "SensedData.txt"
+"""What was sensed, while it was not all as measured; there is none where it always was."""
 SCRIPTS = ("Scriptlog.xml", "HDSOlog.xml")
 CLOSED = "</hdsoscript>"
 EVENTS = {
@@ -102,7 +104,7 @@ class Logs:
     ) -> None:
         self.told = [[kind] for kind in events]
         self.model, self.report, self.until_ns = model, report, until_ns
-        self.lines = {file: Lines(folder, file, report) for file in (*DATA, *SCRIPTS, "Infolog.txt")}
+        self.lines = {file: Lines(folder, file, report) for file in (*DATA, SENSED, *SCRIPTS, "Infolog.txt")}
         self.columns = {file: ["time", *columns] for file, columns in _columns(model).items()}
         whole = {"MotorData.txt": "", "StateData.txt": ".state"}
         self.formats = {
@@ -229,7 +231,7 @@ class Logs:
         if self._next_event(0) is not None and slack_ns != 0:
             self.report.differ(info.name, info.at, None, "line", "no such event", info.all[info.at - 1])
         info.missing_ns = missing_ns
-        for file in (*files, info.name):
+        for file in (*files, SENSED, info.name):
             self.lines[file].end(slack_ns)
 
 
@@ -296,6 +298,7 @@ def _columns(model: Model) -> dict[str, list[str]]:
         "MotorData.txt": [f"{name}.{what}" for name in motors for what in ("current_raw", "position_raw")]
         + [f"{name}.{what}" for name in motors for what in ("sent_raw", "age_ns")],
         "SensData.txt": [model.hdsos[number].name for number in model.columns],
+        SENSED: [model.hdsos[number].name for number in model.columns],
         "StateData.txt": states,
         "MuscleData.txt": [f"{muscle.name}.{what}" for muscle in model.muscles for what in ("force", "length")],
     }

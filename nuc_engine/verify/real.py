@@ -156,6 +156,7 @@ class Real:
         edits = [(at, entry) for at, entry in self.pending if entry[0] == "edit"]
         writes = [(entry[3], tuple(entry[4])) for _, entry in edits]
         refused = self.leg.write(writes)
+        self.leg.note(now)
         for (at, entry), bad, lost in zip(edits, refused, replaced(writes, refused), strict=True):
             why, author = self._compare(at, entry, now, bad=bad), "".join(entry[6:])
             tell_write(self.leg, self.logs, entry[2], entry[3], tuple(entry[4]), why, author, lost=lost)
@@ -171,10 +172,13 @@ class Real:
     def _control(self, at: int, entry: Entry, now: int) -> None:
         what, joint_id, value = entry[3:6]
         why = self._compare(at, entry, now, bad=self.leg.control(what, joint_id, value))
-        name = next((joint.name for joint in self.leg.model.joints if joint.number == joint_id), joint_id)
+        model, told = self.leg.model, ""
+        name = next((joint.name for joint in model.joints if joint.number == joint_id), joint_id)
+        if what == "sense":
+            name, told = model.hdsos[joint_id].name, f", cycle {self.leg.cycle}"
         by = f" by {entry[7]}" if entry[7:] else ""
         kind, reason = ("control_refused", f": {why}") if why else ("control", "")
-        self.logs.event(entry[2], kind, f"{name}: {what} {value}{by}{reason}")
+        self.logs.event(entry[2], kind, f"{name}: {what} {value}{told}{by}{reason}")
 
     def _compare(self, at: int, entry: Entry, now: int, *, bad: bool) -> str:
         for name, computed, found in (("cycle", self.leg.cycle, entry[1]), ("time_ns", now, entry[2])):

@@ -80,8 +80,6 @@ def _fits_real(entry: Entry, motors: int) -> bool:
     match entry:
         case ["ran", "sensors" | "states" | "muscles" | "changeset", _]:
             return True
-        case ["control", cycle, _, str(), joint, str() | int() | float(), _, *by]:
-            return _whole(cycle) and _whole(joint) and _is_author(by)
         case ["store", cycle, _, bytes()]:
             return _whole(cycle)
         case ["lost", cycle, _, from_ns, dict() as counts]:
@@ -93,6 +91,8 @@ def _fits_real(entry: Entry, motors: int) -> bool:
 
 def _fits_both(entry: Entry, motors: int) -> bool:
     match entry:
+        case ["control", cycle, _, str(), joint, str() | int() | float(), _, *by]:
+            return _whole(cycle) and _whole(joint) and _is_author(by)
         case ["cycle", cycle, _, *columns]:
             return _whole(cycle) and len(columns) == 4 and all(_is_row(column, motors) for column in columns)
         case ["ran", "start", _, level, goals]:

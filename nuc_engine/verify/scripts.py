@@ -40,13 +40,24 @@ def read_script(path: Path | None, values: Mapping[str, Any], model: Model, stor
         elif entry.tag == "hdsoSpec":
             number = None if entry.get("idNum") == "-1" and entry.get("idByName") != "y" else model.target(entry)
             parts.append((_time(entry), place, number, int(entry.get("NumElts", "0")) if number is not None else 0))
+    if any(entry.tag == "when" for entry in entries):
+        raise Unverifiable("a script with <when>: when triggers fire is not computed here")
     graduals = [(place, entry) for place, entry in enumerate(entries) if entry.tag == "gradual"]
     force = _InForce(parts, store)
     for place, gradual in sorted(graduals, key=lambda item: Decimal(item[1].attrib["time"].strip())):
         steps = _steps(place, gradual, model, force)
         parts += steps
         force.add(steps)
-    return _changesets(parts)
+    found = _changesets(parts)
+    for entry in (entry for entry in entries if entry.tag == "sense"):
+        mode, sensor = entry.attrib["mode"].strip(), model.number(entry.attrib["sensor"].strip())
+        value = float(entry.attrib["value"]) if mode == "value" else mode
+        same = next((item for item in found if item.time_ns == _time(entry)), None)
+        if same is None:
+            same = Changeset(_time(entry), [], [])
+            found.append(same)
+        same.senses.append((sensor, value))
+    return sorted(found, key=lambda changeset: changeset.time_ns)
 
 
 class _InForce:
@@ -125,7 +136,7 @@ def by_hand(path: Path | None, events: Sequence[Mapping[str, Any]]) -> list[Mapp
     """Return what a script, and a bout besides, let be done to the leg by hand, in its order, as far as it is given."""
     found: list[Mapping[str, Any]] = []
     for entry in () if path is None else read_xml(path):
-        if entry.tag in ("description", "hdsoMod", "hdsoSpec", "gradual"):
+        if entry.tag in ("description", "hdsoMod", "hdsoSpec", "gradual", "sense"):
             continue
         given: dict[str, Any] = {"kind": entry.tag, "at_ns": _time(entry)}
         given |= {_HAND[key][0]: _HAND[key][1](text.strip()) for key, text in entry.items() if key in _HAND}

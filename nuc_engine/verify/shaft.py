@@ -37,7 +37,7 @@ class Shaft:
         self.approached_ns = self.since_limp = self.told_limp = 0
         self.limp = self.started = self.followed = False
         self.turned = self.last_raw = self.kept_ns = self.speed_ns = self.speed_raw = 0
-        self.filtered = self.speed_deg_s = self.velocity_rad_s = self.last_angle = 0.0
+        self.unfiltered = self.filtered = self.speed_deg_s = self.velocity_rad_s = self.last_angle = 0.0
         self.interventions = self.beyond = self.missed = 0
 
     def switch(self, drive: str) -> None:
@@ -96,6 +96,7 @@ class Shaft:
             return None
         servo, passed = self.motor.servo, self.stamp_ns - self.kept_ns
         angle, load = (self.unwrapped() - servo.cal1) / servo.cal2, self.load()
+        self.unfiltered = load + 0.0  # no negative zero
         if self.started:
             # As often as samples would have come in the time that has passed, where that is known.
             old = OLD ** (passed / servo.sample_ns) if servo.sample_ns else OLD

@@ -14,7 +14,8 @@ from nuc_engine.verify.store import Store, Values
 def compare_start(model: Model, found: Store, manifest: Mapping[str, Any], report: Report) -> list[str]:
     """Hold the store at the start against the documents; return what is given instead.
 
-    Before the first bout the motors' sensors alone have changed, and where clients wrote, what they may write. A bout
+    Before the first bout the motors' sensors and what is made of them alone have changed, and where clients wrote,
+    what they may write. A bout
     before also leaves commands, and when it ended.
     """
     computed = Store(model.hdsos)
@@ -26,6 +27,7 @@ def compare_start(model: Model, found: Store, manifest: Mapping[str, Any], repor
     left = {number for motor in model.motors for number in (motor.position_command, motor.force_command)}
     left.add(model.ids.get("engine_stop_time"))
     measured = {number for motor in model.motors for number in (motor.angle, motor.current)}
+    measured |= {signal.number for signal in model.signals}
     given: list[str] = []
     for number, hdso in model.hdsos.items():
         a, b = computed.values(number), found.values(number)

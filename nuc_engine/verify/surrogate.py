@@ -75,7 +75,7 @@ class _Marker(Limiter):
     def __init__(self, equations: SurrogateEquations) -> None:
         self.there, self.mark, self.equations = True, "beyond", equations
 
-    def next(self, wanted: Vector) -> tuple[Vector, bool]:
+    def next(self, t: float, wanted: Vector) -> tuple[Vector, bool]:
         """Return the control, and whether its state is beyond the training data."""
         own = self.equations
         far = np.linalg.norm(own.kept - np.array(own.errors[0]) / own.scale, axis=1).min()

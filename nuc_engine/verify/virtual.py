@@ -45,6 +45,7 @@ class Virtual:
         self.leg, self.logs, self.report, self.costs = leg, logs, report, costs
         self.border = Border(leg, report)
         self.cycles, self.edits = deque(record.of("cycle")), deque(record.of("edit"))
+        self.controls = deque(record.of("control"))
         self.starts, self.happened = deque(record.ran("start")), deque(record.of("happened"))
         self.cut_ns = NEVER
         self.taken = 0
@@ -84,7 +85,7 @@ class Virtual:
             self._happen()
         if self.due["motor_reply"] == NEVER and end_ns - self.begun_ns > LONGEST_EXCHANGE_NS and self.begun_ns >= 0:
             self.report.differ(RECORD, 0, self.begun_ns, "cycle", "an exchange is complete", "none")
-        for number, entry in (*self.edits, *self.cycles, *self.starts):
+        for number, entry in (*self.edits, *self.controls, *self.cycles, *self.starts):
             self.report.differ(RECORD, number, entry[2], entry[1] if entry[0] == "ran" else entry[0], "none", entry)
         return False
 
@@ -115,7 +116,10 @@ class Virtual:
             for (number, values), bad, lost in zip(changeset.writes, refused, gone, strict=True):
                 self._edit(now, number, values, bad=bad, lost=lost)
                 touched |= set() if bad else {number}
+            for number, value in changeset.senses:
+                self._sense(now, number, value)
             self.requests.extend(changeset.requests)
+        self.leg.note(now)
         self.due["script"] = self.script[0].time_ns if self.script else NEVER
         if self.leg.model.ids["statetrans_period_ns"] in touched and self.counts["state_transition"].runs:
             # A new period counts from the last evaluation.
@@ -123,6 +127,18 @@ class Virtual:
         if self.requests:
             self.due["hdso_server"] = now
         return True
+
+    def _sense(self, now: int, number: int, value: float | str) -> None:
+        self.leg.control("sense", number, value)
+        computed: list[Any] = ["control", self.leg.cycle, now, "sense", number, value, ""]
+        if not self.controls:
+            self._lack(now, "control", number)
+        else:
+            at, found = self._take(self.controls)
+            if computed != found:
+                self.report.differ(RECORD, at, now, "control", computed, found)
+        name = self.leg.model.hdsos[number].name
+        self.logs.event(now, "control", f"{name}: sense {value}, cycle {self.leg.cycle}")
 
     def _edit(self, now: int, number: int, values: Values, *, bad: bool, lost: bool) -> None:
         computed: list[Any] = ["edit", self.leg.cycle, now, number, list(values)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sccils_schemas.documents import (
+    Control,
     Hdso,
     HdsoList,
     HdsoMod,
@@ -18,13 +19,18 @@ from sccils_schemas.documents import (
     Range,
     Ref,
     Servo,
+    Signal,
+    State,
+    UpperModule,
 )
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.lookalikes import odd_letters, skeleton
 from sccils_schemas.names import did_you_mean, id_ranges, shorten
+from sccils_schemas.owners import mapped
 from sccils_schemas.problems import Problems
-from sccils_schemas.ranges import both_ways
+from sccils_schemas.ranges import Bounds, both_ways, narrowed
 from sccils_schemas.reader import STAND_IN
+from sccils_schemas.signals import parameter_bounds, signals_of
 
 HdsoKind = Literal["parameter", "sensor", "constant", "boolstring"]
 KINDS: tuple[HdsoKind, ...] = ("parameter", "sensor", "constant", "boolstring")
@@ -75,12 +81,16 @@ class SourcePlace:
 
 @dataclass(frozen=True, slots=True)
 class HdsoEntry:
-    """One HDSO with its kind and the place of its declaration. `pushes`: it is the force command of a motor."""
+    """One HDSO with its kind and the place of its declaration. `pushes`: it is the force command of a motor.
+
+    `bounds` are what the engine can use of it, whatever its ranges say.
+    """
 
     hdso: Hdso
     kind: HdsoKind
     place: SourcePlace
     pushes: bool = False
+    bounds: Bounds = (None, None)
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -110,7 +120,8 @@ class HdsoTable:
     """HDSOs by id and by name. `complete` is false when a list is missing: then nothing is called undeclared.
 
     `values` holds what HDSOs hold at the start, as far as it is known: numbers, or the text of rules and characters.
-    `fed` are the sensors that get values while the engine runs, or None where that is not known.
+    `fed` are the sensors that get values while the engine runs, or None where that is not known; `loads`
+    those of them that are loads of motors.
     """
 
     entries: dict[int, HdsoEntry] = field(default_factory=dict[int, HdsoEntry])
@@ -118,6 +129,7 @@ class HdsoTable:
     values: dict[int, Data] = field(default_factory=dict[int, Data])
     complete: bool = True
     fed: frozenset[int] | None = None
+    loads: frozenset[int] | None = None
 
     def add(self, hdsos: HdsoList, file: str, otherwise: HdsoKind) -> None:
         """Take in a list. Of HDSOs with the same id or name the first counts."""
@@ -128,6 +140,14 @@ class HdsoTable:
                 self.ids.setdefault(hdso.name, hdso.id_num)
             if hdso.initial_data is not None:
                 self.values.setdefault(hdso.id_num, hdso.initial_data)
+        for ref, bounds in parameter_bounds(signals_of(hdsos)):
+            if (entry := self.get(ref)) is not None:
+                self.entries[entry.hdso.id_num] = replace(entry, bounds=narrowed(entry.bounds, bounds))
+
+    @property
+    def controls(self) -> list[Control]:
+        """The controls among them."""
+        return [entry.hdso for entry in self.entries.values() if isinstance(entry.hdso, Control)]
 
     def get(self, ref: Ref) -> HdsoEntry | None:
         """Return the HDSO with this id or name, or None."""
@@ -186,15 +206,32 @@ class HdsoTable:
         held[: len(mod.data)] = mod.data
         self.values[number] = held
 
+    def follow(self, control: Control) -> None:
+        """Note what follows a control, where that has a value."""
+        held = self.values.get(control.id_num)
+        if not held or isinstance(held, str):
+            return
+        for item in control.maps:
+            entry = self.get(item.hdso)
+            before = None if entry is None else self.values.get(entry.hdso.id_num)
+            if entry is not None and before and not isinstance(before, str) and item.points:
+                values = list(before)
+                if item.element < len(values):
+                    values[item.element] = mapped(item, float(held[0]))
+                self.values[entry.hdso.id_num] = values
+
     def copy(self) -> HdsoTable:
         """Return a table whose values can change on their own."""
         values = {number: tuple(data) if isinstance(data, list) else data for number, data in self.values.items()}
-        return HdsoTable(self.entries, self.ids, values, self.complete, self.fed)
+        return HdsoTable(self.entries, self.ids, values, self.complete, self.fed, self.loads)
 
     def feed(self, sensors: HdsoList, jointlist: JointList) -> None:
         """Note which sensors get values: those of the motors (reading B12), and the engine's own times."""
-        entries = [self.get(ref) for pair in motor_sensors(jointlist, sensors) for ref in pair]
-        times = [hdso.id_num for hdso in sensors.hdsos if hdso.name in ENGINE_TIMES]
+        pairs = motor_sensors(jointlist, sensors)
+        entries = [self.get(ref) for pair in pairs for ref in pair]
+        loads = [self.get(pair[1]) for pair in pairs if len(pair) > 1]
+        times = [hdso.id_num for hdso in sensors.hdsos if hdso.name in ENGINE_TIMES or isinstance(hdso, Signal)]
+        self.loads = frozenset(entry.hdso.id_num for entry in loads if entry is not None)
         self.fed = frozenset([*times, *(entry.hdso.id_num for entry in entries if entry is not None)])
 
     def is_unfed(self, entry: HdsoEntry) -> bool:
@@ -222,19 +259,35 @@ def parameter_refs(activation: MuscleActivation, kind: Callable[[Ref], str | Non
     return activation.parameters or tuple(mod.ref for mod in activation.mods if kind(mod.ref) != "sensor")
 
 
+def all_states(jointlist: JointList) -> list[State]:
+    """Return the states of all joints, then those of modules without a motor."""
+    return [state for owner in (*jointlist.joints, *jointlist.modules) for state in owner.states]
+
+
 def joint_mods(joint: Joint, servos: Sequence[Servo] | None = None) -> list[HdsoMod]:
     """Return every hdsoMod of a joint in document order; of its motors those in `servos`, or of all."""
     mods: list[HdsoMod | None] = [mod for muscle in joint.muscles for spec in muscle.functions for mod in spec.mods]
     mods += [joint.geometry.amatrix, joint.geometry.dh_line]
-    for state in joint.states:
-        mods.append(state.dwell_time)
-        mods += [mod for activation in state.activations for mod in activation.mods]
-        mods += state.rule.mods
+    mods += [mod for state in joint.states for mod in state_mods(state)]
     mods += [mod for organ in joint.sense_organs for mod in organ.mods]
     for servo in joint.servos if servos is None else servos:
         mods += [mod for spec in servo.sensorspecs for mod in spec.mods]
         mods += [servo.force_command, servo.position_command]
     return [mod for mod in mods if mod is not None]
+
+
+def state_mods(state: State) -> list[HdsoMod]:
+    """Return every hdsoMod of a state that is written before the start: not what a module does on entering it."""
+    mods: list[HdsoMod] = [] if state.dwell_time is None else [state.dwell_time]
+    mods += [mod for activation in state.activations for mod in activation.mods]
+    return [*mods, *state.rule.mods]
+
+
+def module_mods(module: UpperModule) -> list[HdsoMod]:
+    """Return every hdsoMod of a module in document order, then the action of its start state, which it begins in."""
+    mods = [mod for state in module.states for mod in state_mods(state)]
+    started = [state.action for state in module.states if state.id_num == module.start_state]
+    return [*mods, *(mod for action in started if action is not None for mod in action.mods)]
 
 
 def motor_sensors(jointlist: JointList, sensors: HdsoList) -> list[tuple[Ref, ...]]:
@@ -243,13 +296,19 @@ def motor_sensors(jointlist: JointList, sensors: HdsoList) -> list[tuple[Ref, ..
     Without them the first 2N sensors are (angle, current) of the N motors, in document order (reading B12).
     """
     servos = [joint.servos[0] for joint in jointlist.joints if joint.servos and not joint.endpoint]
-    ids = [hdso.id_num for hdso in sensors.hdsos]
+    ids = [hdso.id_num for hdso in sensors.hdsos if not isinstance(hdso, Signal)]
     return [sensor_refs(servo) or tuple(ids[2 * k : 2 * k + 2]) for k, servo in enumerate(servos)]
 
 
 def sensor_refs(servo: Servo) -> tuple[Ref, ...]:
     """Return the sensors that the sensorspecs of a motor name, one after another."""
     return tuple(mod.ref for spec in servo.sensorspecs for mod in spec.mods)
+
+
+def never_negative(jointlist: JointList) -> list[Ref]:
+    """Return what holds a time constant: it must not be below 0, whatever its ranges say."""
+    dynamics = [muscle.dynamics for joint in jointlist.joints for muscle in joint.muscles]
+    return [ref for item in dynamics if item is not None for ref in (item.rise, item.fall) if ref is not None]
 
 
 def force_commands(jointlist: JointList) -> list[Ref]:
@@ -262,15 +321,21 @@ def initialise(table: HdsoTable, jointlist: JointList) -> None:
     """Note what the joint list uses as a force, and what it writes at the start: later writes win (reading B13)."""
     for entry in filter(None, map(table.get, force_commands(jointlist))):
         table.entries[entry.hdso.id_num] = replace(entry, pushes=True)
-    for joint in jointlist.joints:
-        for state in joint.states:
-            if state.rule.boolstring is not None and state.rule.mods:
-                entry = table.get(state.rule.mods[0].ref)
-                if entry is not None:
-                    table.values[entry.hdso.id_num] = state.rule.boolstring
+    for entry in filter(None, map(table.get, never_negative(jointlist))):
+        table.entries[entry.hdso.id_num] = replace(entry, bounds=narrowed(entry.bounds, (0.0, None)))
+    for state in all_states(jointlist):
+        if state.rule.boolstring is not None and state.rule.mods:
+            entry = table.get(state.rule.mods[0].ref)
+            if entry is not None:
+                table.values[entry.hdso.id_num] = state.rule.boolstring
     for joint in jointlist.joints:
         for mod in joint_mods(joint):
             table.write(mod)
+    for module in jointlist.modules:
+        for mod in module_mods(module):
+            table.write(mod)
+    for control in table.controls:
+        table.follow(control)
 
 
 def check_looks(name: str, place: SourcePlace, looks: dict[str, str], problems: Problems) -> None:

@@ -15,7 +15,7 @@ from sccils_schemas.checks.hdso_table import (
 )
 from sccils_schemas.checks.rules import check_rule
 from sccils_schemas.checks.writes import ENGINE_BOUNDS, check_characters, check_values
-from sccils_schemas.documents import HdsoList
+from sccils_schemas.documents import HdsoList, Signal
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.problems import Problems
@@ -66,6 +66,10 @@ def _check_kind(entry: HdsoEntry, kind: HdsoKind | None, problems: Problems) -> 
         what = f"abstractType='{shorten(given, 30)}' of {entry}"
         hint = did_you_mean(given, KINDS) if problems.guessing else ""
         problems.error(place.file, place.attribute("abstractType").line, what, "one of " + ", ".join(KINDS), hint)
+    elif kind == "parameter" and isinstance(entry.hdso, Signal):
+        problems.error(
+            place.file, place.line, f"the signal {entry} stands in a list of parameters", "it in sensors.xml"
+        )
     elif kind is not None and (entry.kind == "sensor") != (kind == "sensor"):
         problems.warning(place.file, place.line, f"{entry} is a {entry.kind} in a list of {kind}s")
 

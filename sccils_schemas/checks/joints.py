@@ -7,12 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from sccils_schemas.checks.acting import check_dynamics, check_modules
 from sccils_schemas.checks.geometry import check_geometry
-from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, check_looks, joint_mods, motor_sensors
+from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, check_looks, joint_mods, motor_sensors, state_mods
 from sccils_schemas.checks.motors import check_joint_motors, check_motors
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
-from sccils_schemas.checks.states import check_rule_holders, check_states
-from sccils_schemas.documents import FunctionSpec, HdsoList, HdsoMod, Joint, JointList, Muscle, SenseOrgan, Servo, State
+from sccils_schemas.checks.states import check_rule_holders, check_states, check_switching
+from sccils_schemas.documents import (
+    FunctionSpec,
+    HdsoList,
+    HdsoMod,
+    Joint,
+    JointList,
+    Muscle,
+    SenseOrgan,
+    Servo,
+    State,
+    UpperModule,
+)
 from sccils_schemas.elements import USES, tag_of
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted, id_ranges
@@ -49,19 +61,29 @@ def check_jointlist(jointlist: JointList, scope: Scope) -> None:
         for organ in joint.sense_organs:
             _check_organ(organ, scope)
         check_joint_motors(joint, scope)
+    check_modules(jointlist, scope, lambda state: _check_module_state(state, scope))
     check_rule_holders(jointlist, scope)
 
 
+def _check_module_state(state: State, scope: Scope) -> None:
+    for mod in state_mods(state):
+        _check_mod_of(mod, scope)
+    check_switching(state, scope)
+
+
 def _check_mod(mod: HdsoMod, joint: Joint, scope: Scope) -> None:
-    if mod is joint.geometry.amatrix or mod is joint.geometry.dh_line:
-        return
+    if mod is not joint.geometry.amatrix and mod is not joint.geometry.dh_line:
+        _check_mod_of(mod, scope)
+
+
+def _check_mod_of(mod: HdsoMod, scope: Scope) -> None:
     entry = scope.find(mod)
     if entry is not None:
         scope.check_initialiser(mod, entry)
 
 
-Labelled = Joint | Muscle | State | SenseOrgan | Servo
-_WORDS = {Joint: "joint", Muscle: "muscle", State: "state", SenseOrgan: "sense organ"}
+Labelled = Joint | UpperModule | Muscle | State | SenseOrgan | Servo
+_WORDS = {Joint: "joint", UpperModule: "module", Muscle: "muscle", State: "state", SenseOrgan: "sense organ"}
 
 
 def _word(element: Labelled) -> str:
@@ -76,6 +98,9 @@ def _labelled(jointlist: JointList) -> Iterator[Labelled]:
         yield from joint.sense_organs
         # Its others have the same labels, which is looked at joint by joint.
         yield from joint.servos[:1]
+    for module in jointlist.modules:
+        yield module
+        yield from module.states
 
 
 def _check_labels(jointlist: JointList, scope: Scope) -> None:
@@ -239,6 +264,7 @@ def check_muscle(muscle: Muscle, scope: Scope) -> None:
         if use not in uses:
             expected = "one function_spec for each of its three uses"
             scope.error(muscle.line, f"{label} has no function for {use}", expected)
+    check_dynamics(muscle.dynamics, label, scope)
     for spec in muscle.functions:
         if spec.use in uses:
             uses.remove(spec.use)

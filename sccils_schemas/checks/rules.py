@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
-from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable, SourcePlace
+from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable, SourcePlace, all_states
 from sccils_schemas.documents import JointList, Ref
 from sccils_schemas.names import shorten
 from sccils_schemas.nesting import MAX_RULE_TERMS, RuleParts, knots, parts_of, terms_of
@@ -17,8 +19,18 @@ PlaceOf = Callable[[int], SourcePlace]
 """Tells where a character of a rule's text stands."""
 
 
-def check_rule(text: str, holder: HdsoEntry | None, table: HdsoTable, where: PlaceOf, problems: Problems) -> None:
-    """Report everything wrong with a rule's text. `holder` is the boolstring HDSO that is to hold it."""
+def check_rule(
+    text: str,
+    holder: HdsoEntry | None,
+    table: HdsoTable,
+    where: PlaceOf,
+    problems: Problems,
+    known: Sequence[str] = (),
+) -> None:
+    """Report everything wrong with a rule's text. `holder` is the boolstring HDSO that is to hold it.
+
+    Names that are `known` need not be those of HDSOs.
+    """
     try:
         tokens = tokenise(text)
         tree = parse_tokens(tokens)
@@ -34,6 +46,8 @@ def check_rule(text: str, holder: HdsoEntry | None, table: HdsoTable, where: Pla
         if token.ref is not None:
             columns.setdefault(token.ref, token.column - 1)
     for ref, at in columns.items():
+        if ref in known and table.get(ref) is None:
+            continue
         entry = table.find(ref, where(at), problems)
         if entry is not None:
             _check_operand(entry, table, where(at), problems)
@@ -46,10 +60,11 @@ def check_rule(text: str, holder: HdsoEntry | None, table: HdsoTable, where: Pla
 
 def _check_length(tokens: Sequence[Token], holder: HdsoEntry, where: PlaceOf, problems: Problems) -> None:
     width = holder.hdso.dims[1]
-    if len(tokens) > width:
-        place = where(tokens[width].column - 1)
+    ends = list(accumulate(token.columns for token in tokens))
+    if ends[-1] > width:
+        place = where(tokens[bisect_right(ends, width)].column - 1)
         hint = "each id and each of < > & | ( ) counts; leave out parentheses that are not needed"
-        what = f"the rule has {len(tokens)} tokens"
+        what = f"the rule has {ends[-1]} tokens"
         problems.error(place.file, place.line, what, f"at most {width}, what {holder} holds", hint)
 
 
@@ -126,7 +141,7 @@ def check_start(
     `table` holds the values of that moment; `script` is the file that had the last word on them, if there is one.
     """
     told: set[int] = set()
-    for state in (state for joint in jointlist.joints for state in joint.states if state.rule.mods):
+    for state in (state for state in all_states(jointlist) if state.rule.mods):
         holder = table.get(state.rule.mods[0].ref)
         for entry in () if holder is None else unset_operands(holder.hdso.id_num, table):
             if entry.hdso.id_num not in told:

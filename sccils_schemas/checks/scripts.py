@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from sccils_schemas.by_hand import DisconnectEntry, KickEntry, LoadEntry, PlantEntry, ReconnectEntry
 from sccils_schemas.checks.course import check_course
 from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable
+from sccils_schemas.checks.senses import check_senses
 from sccils_schemas.checks.writes import check_write
 from sccils_schemas.documents import (
     HDSO_ALL,
@@ -26,10 +27,12 @@ from sccils_schemas.documents import (
     JointList,
     Ref,
     ScriptEntry,
+    When,
 )
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.numbers import nanoseconds
+from sccils_schemas.owners import OWNED, owned, owner_text
 from sccils_schemas.problems import Problems
 from sccils_schemas.reader import STAND_IN
 
@@ -44,6 +47,8 @@ def check_times(script: HdsoScript, file: str, problems: Problems) -> None:
     """Report negative times, and times that are not in order: entries then take effect sorted by time (reading C5)."""
     latest, warned = None, False
     for entry in script.entries:
+        if isinstance(entry, When):
+            continue
         if entry.time_s < 0:
             line = attribute_line(entry.line, "time")
             problems.error(file, line, f"time='{entry.time_s}' is before the start", "0 or more seconds")
@@ -59,6 +64,8 @@ def writes_of(entry: ScriptEntry) -> int:
     """Return how many numbers an entry of a script writes, a gradual change with all its steps."""
     if isinstance(entry, Gradual):
         return entry.steps * sum(map(writes_of, entry.mods))
+    if isinstance(entry, When):
+        return sum(map(writes_of, entry.mods))
     if not isinstance(entry, HdsoMod):
         return 0
     return 1 if isinstance(entry.data, str) and entry.data else len(entry.data)
@@ -82,6 +89,7 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
     check_times(script, file, problems)
     check_by_hand(script, jointlist, file, problems)
     check_alone(script, table, file, problems)
+    check_senses(script, table, file, problems)
     forbidden = {} if table is None or jointlist is None else _out_of_reach(jointlist, table)
     writes: list[tuple[HdsoMod, HdsoEntry]] = []
     for entry in script.entries:
@@ -89,13 +97,15 @@ def check_entries(script: HdsoScript, table: HdsoTable | None, jointlist: JointL
             _check_request(entry, table, file, problems)
         elif isinstance(entry, Gradual):
             check_gradual(entry, file, problems)
-    for mod in _mods(script):
+    waiting = [mod for entry in script.entries if isinstance(entry, When) for mod in entry.mods]
+    for mod, at_once in (*((mod, True) for mod in _mods(script)), *((mod, False) for mod in waiting)):
         if _special(mod, file, problems) or table is None:
             continue
         found = table.find_mod(mod, file, problems)
         if found is not None and _permitted(mod, found, forbidden, file, problems):
             check_write(mod, found, table, file, problems)
-            writes.append((mod, found))
+            if at_once:
+                writes.append((mod, found))
     if table is not None and jointlist is not None:
         check_course(writes, table, jointlist, file, problems)
 
@@ -114,9 +124,12 @@ def _out_of_reach(jointlist: JointList, table: HdsoTable) -> dict[int, tuple[str
     """Return the HDSOs a script cannot write to any purpose, with what they are and why.
 
     These are the commands the engine itself writes, all but that of the joint's control mode (reading B20), and
-    geometry, which is read once, when the configuration is.
+    geometry, which is read once, when the configuration is; and what follows a control or is written by a module.
     """
     found: dict[int, tuple[str, str]] = {}
+    for ref, owner, _ in owned(jointlist, table.controls):
+        if (entry := table.get(ref)) is not None:
+            found[entry.hdso.id_num] = (f"written by {owner_text(owner)}", OWNED)
 
     def note(mod: HdsoMod | None, what: str, why: str) -> None:
         entry = None if mod is None else table.get(mod.ref)

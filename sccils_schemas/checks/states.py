@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, parameter_refs
+from sccils_schemas.checks.acting import check_central, check_influences
+from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, all_states, parameter_refs
 from sccils_schemas.checks.rules import (
     all_rule_parts,
     check_rule,
@@ -14,7 +15,7 @@ from sccils_schemas.checks.rules import (
     unset_operands,
 )
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
-from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State
+from sccils_schemas.documents import HdsoMod, Joint, JointList, Muscle, MuscleActivation, State, ref_of
 from sccils_schemas.lines import attribute_line, data_line
 from sccils_schemas.names import counted, id_ranges
 from sccils_schemas.nesting import first_faults
@@ -34,9 +35,15 @@ def check_states(joint: Joint, muscles: Muscles, scope: Scope) -> None:
         _check_coverage(state, joint, muscles, scope)
         for activation in state.activations:
             _check_activation(activation, state, scope)
-        if state.dwell_time is not None:
-            _check_dwell(state.dwell_time, state, scope)
-        _check_rule(state, scope)
+        check_switching(state, scope)
+
+
+def check_switching(state: State, scope: Scope) -> None:
+    """Report everything wrong with when a state, of a joint or not, is entered and left."""
+    if state.dwell_time is not None:
+        _check_dwell(state.dwell_time, state, scope)
+    _check_rule(state, scope)
+    check_central(state, scope)
 
 
 def _check_coverage(state: State, joint: Joint, muscles: Muscles, scope: Scope) -> None:
@@ -69,7 +76,7 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
     label = f"{activation.function} activation of muscle {activation.muscle} in {state.name}"
     need_sensors, need_numbers = ACTIVATION_NEEDS[activation.function]
     place = scope.place(activation.line, "activation_sensors")
-    for ref in activation.sensors:
+    for ref in map(ref_of, activation.sensors):
         entry = scope.table.find(ref, place, scope.problems)
         if entry is not None and scope.want_kind(entry, ("sensor",), place, f"a sensor of the {label}"):
             scope.want_single(entry, place, f"a sensor of the {label}")
@@ -91,13 +98,14 @@ def _check_activation(activation: MuscleActivation, state: State, scope: Scope) 
     if len(known) == len(entries) and count != need_numbers:
         what = f"the {label} has {counted(count, 'parameter')}"
         scope.error(place, what, f"{need_numbers}, counting the elements of its HDSOs in activation_parameters")
+    check_influences(activation, label, scope)
     _check_agreement(activation, label, scope)
     _check_span(activation, scope.table.elements(parameters) if count == need_numbers else None, label, scope)
 
 
 def _check_agreement(activation: MuscleActivation, label: str, scope: Scope) -> None:
     """The hdsoMods repeat what the lists name, in the same order (reading B17)."""
-    listed = [scope.table.get(ref) for ref in (*activation.sensors, *activation.parameters)]
+    listed = [scope.table.get(ref) for ref in (*map(ref_of, activation.sensors), *activation.parameters)]
     if not activation.parameters or None in listed:
         return
     order = [entry.hdso.id_num for entry in listed if entry is not None]
@@ -189,7 +197,7 @@ def _check_initialisers(text: str, state: State, scope: Scope) -> None:
 def check_rule_holders(jointlist: JointList, scope: Scope) -> None:
     """Report rules that share an HDSO, that reach too far, or that depend on themselves, directly or through others."""
     holders: dict[int, tuple[HdsoEntry, State]] = {}
-    for state in (state for joint in jointlist.joints for state in joint.states if state.rule.mods):
+    for state in (state for state in all_states(jointlist) if state.rule.mods):
         entry = scope.table.get(state.rule.mods[0].ref)
         if entry is None:
             continue

@@ -90,9 +90,10 @@ def _refused_by_ranges(value: int | float, entry: HdsoEntry) -> str:
 
 
 def _refused_by_engine(value: int | float, entry: HdsoEntry) -> str:
-    low, high = ENGINE_BOUNDS.get(entry.hdso.name, (None, None))
-    useless = (low is not None and value < low) or (high is not None and value > high)
-    return _span(low, high) if useless else ""
+    for low, high in (ENGINE_BOUNDS.get(entry.hdso.name, (None, None)), entry.bounds):
+        if (low is not None and value < low) or (high is not None and value > high):
+            return _span(low, high)
+    return ""
 
 
 def _span(lower: float | None, upper: float | None) -> str:

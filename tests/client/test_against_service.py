@@ -146,6 +146,8 @@ def test_every_method_is_understood(leg: Client, pumped: Pumped) -> None:
         requests.SaveRequest("gentle", "script", "a description"),
         requests.SaveRequest("gentle", "script", overwrite=True),
         requests.RunRequest(stop_s=1000.0, labels={"repetition": "1"}, notes="one more"),
+        requests.SenseRequest("TC1_current", 0),
+        requests.SenseRequest("TC1_current", "off"),
         requests.JointModeRequest("Femur-Tibia", "limp"),
         requests.PoseRequest({"Femur-Tibia": 90.0}, 20.0),
         requests.MarkRequest("slipped"),

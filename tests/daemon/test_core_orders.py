@@ -279,3 +279,91 @@ def test_off_in_between_calls_it_off(what):
     assert not ack[1]
     assert bench.words[Word.LATCHED]
     assert not bench.words[Word.TORQUE]
+
+
+def test_a_clamp_is_made_in_a_bout_only_and_both_values_are_told():
+    bench = Bench()
+    bench.run(0.05)
+    load = bench.hdso(302)
+    bench.order(CoreCommand.CHANGESET, -1, [], [["sense", load, 0.5]])
+    bench.run(0.02)
+    (refused,) = [told for kind, told in bench.records() if kind == RecordKind.ACK]
+    assert refused[1] is False
+    assert "what is sensed is changed in a bout only" in refused[4]
+    bench.start(0.2)
+    bench.records()
+    request = bench.order(CoreCommand.CHANGESET, -1, [], [["sense", load, 0.5]])
+    bench.run(0.1)
+    told = bench.records()
+    (control,) = [content for kind, content in told if kind == RecordKind.CONTROL]
+    assert control[2:] == ["sense", load, 0.5, "", request]
+    column = bench.core.plan.sensor_columns.index(load)
+    sensed = [record.numbers[column] for kind, record in told if kind == RecordKind.SENSED]
+    measured = [record.numbers[column] for kind, record in told if kind == RecordKind.SENSORS]
+    assert set(sensed) == {0.5}
+    assert 0.5 not in measured
+    assert bench.core.store.values(load) == (0.5,)
+    bench.order(CoreCommand.CHANGESET, -1, [], [["sense", load, "off"]])
+    bench.run(0.05)
+    assert bench.core.store.values(load) != (0.5,)
+    bench.records()
+    bench.run(0.05)
+    assert RecordKind.SENSED not in {kind for kind, _ in bench.records()}
+
+
+def trigger(index, rule="191", holds_ns=0, after_ns=0, until_ns=-1, times=1):
+    return [rule, holds_ns, after_ns, until_ns, times, 0, [[index, [17.5]]]]
+
+
+def test_a_trigger_waits_fires_and_is_done_with():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    bench.records()
+    index = bench.hdso(103)
+    request = bench.order(CoreCommand.CHANGESET, 0, [], [], [trigger(index, after_ns=100 * MS, times=2)])
+    bench.run(0.08)
+    told = bench.records()
+    assert RecordKind.APPLIED not in {kind for kind, _ in told}
+    bench.run(0.2)
+    told += bench.records()
+    causes = [content[6:] for kind, content in told if kind == RecordKind.APPLIED]
+    assert causes == [[0, "when one_float_const"], [0, "when one_float_const"]]
+    assert request in [content[0] for kind, content in told if kind == RecordKind.DONE]
+    assert bench.core.store.values(index) == (17.5,)
+
+
+def test_a_trigger_is_forgotten_and_ends_with_the_bout():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    index = bench.hdso(103)
+    first = bench.order(CoreCommand.CHANGESET, 0, [], [], [trigger(index, "190")])
+    bench.order(CoreCommand.CHANGESET, 0, [], [], [trigger(index, "190")])
+    bench.run(0.05)
+    assert len(bench.core.live.triggers.armed) == 2
+    bench.order(CoreCommand.FORGET, first)
+    bench.run(0.05)
+    assert len(bench.core.live.triggers.armed) == 1
+    bench.order(CoreCommand.STOP, "off")
+    bench.run(0.1)
+    assert bench.core.live.triggers.armed == []
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (trigger(0, "12345"), "does not exist"),
+        (trigger(0, "191 >"), "the rule ends after"),
+        (trigger(10**6), "HDSO number 1000000 does not exist"),
+        (trigger(0, holds_ns=-1), "holds"),
+    ],
+)
+def test_a_trigger_that_cannot_be_is_refused(row, words):
+    bench = Bench()
+    bench.run(0.05)
+    bench.order(CoreCommand.CHANGESET, 0, [], [], [row])
+    bench.run(0.02)
+    (refused,) = [told for kind, told in bench.records() if kind == RecordKind.ACK]
+    assert refused[1] is False
+    assert words in refused[4]

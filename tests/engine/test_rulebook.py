@@ -53,6 +53,19 @@ class Bench:
     def truth(self, number: int) -> bool:
         return self.book.in_force[self.plan.hdso(number).index]()
 
+    def at(self, time_ms: int, number: int, value: float) -> None:
+        """Let an HDSO have a value from a time on."""
+        self.store.write(self.plan.hdso(number).index, (value,))
+        self.book.delays.record(time_ms * 1_000_000)
+
+    def truths(self, number: int, *times_ms: int) -> list[bool]:
+        """Return a rule's truth at evaluations."""
+        found: list[bool] = []
+        for time_ms in times_ms:
+            self.book.delays.recall(time_ms * 1_000_000)
+            found.append(self.truth(number))
+        return found
+
 
 @pytest.fixture
 def bench() -> Bench:
@@ -128,3 +141,36 @@ def test_an_operand_without_a_value_is_named(bench: Bench):
     assert bench.book.unset_operand(index, bench.code("(301 > 103)&(302 < 105)")).name == "blank"
     bench.store.write(bench.plan.hdso("blank").index, (1.0,))
     assert bench.book.unset_operand(index, bench.code("(301 > 103)&(302 < 105)")) is None
+
+
+def test_a_step_arrives_at_the_first_evaluation_at_or_after_its_delay(bench: Bench) -> None:
+    bench.put(901, "301@0.030 > 103")
+    bench.at(0, 301, 0.0)
+    bench.at(100, 301, 50.0)
+    assert bench.truths(901, 100, 129, 130, 155) == [False, False, True, True]
+
+
+def test_parameters_and_rules_inside_are_as_they_were(bench: Bench) -> None:
+    bench.put(901, "301 > 103")
+    bench.put(902, "901@0.02 & (301 > 103@0.05)")
+    bench.at(0, 301, 50.0)
+    assert bench.truths(902, 20, 50) == [True, True]
+    bench.at(60, 103, 60.0)
+    assert bench.truths(901, 60) == [False]
+    assert bench.truths(902, 79, 80) == [True, False]
+    # 901 is another rule now, and what it was is asked of its new operands.
+    bench.put(901, "103 > 301")
+    assert bench.truths(902, 90, 109, 110) == [True, True, False]
+
+
+def test_a_history_begins_in_force_and_is_forgotten_with_its_rule(bench: Bench) -> None:
+    index, code = bench.plan.hdso(901).index, bench.code("301@1 > 103@2")
+    predicate = bench.book.decode(index, code)
+    assert not bench.book.delays.histories
+    bench.book.swap(index, code, predicate)
+    assert len(bench.book.delays.histories) == 2
+    bench.put(902, "901@1")
+    bench.put(901, "301 > 103")
+    assert [len(history.operands) for history in bench.book.delays.histories] == [1, 1]
+    bench.put(902, "301 > 103")
+    assert not bench.book.delays.histories

@@ -37,13 +37,15 @@ USED = {
 }
 """By example: a configuration, what its extensions.toml says, and what the manifest then says."""
 
+BLOCK = "signal-block"
+
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory):
     """Install all examples into a folder of their own."""
     folder = tmp_path_factory.mktemp("site")
     sources = tmp_path_factory.mktemp("sources")
-    paths = [str(shutil.copytree(HERE / name, sources / name)) for name in USED]
+    paths = [str(shutil.copytree(HERE / name, sources / name)) for name in (*USED, BLOCK)]
     options = ("--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(folder))
     subprocess.run([sys.executable, "-m", "pip", "install", *options, *paths], check=True)
     return folder
@@ -118,7 +120,7 @@ def test_an_example_is_known_to_validate_and_show(example, tmp_path, installed):
         ('[activations.CTr_LevationPRO]\nTibia_Flexor = "sigmoid"', "no muscle of CTr_LevationPRO 'Tibia_Flexor'"),
         ('[filters]\nTC1_angle = "median"', "no load of a motor 'TC1_angle'; expected CTr_current"),
         ("tasks = [1]", "tasks is 1; expected tasks = "),
-        ('[bones]\na = "b"', "'bones'; expected functions, activations, filters, tasks"),
+        ('[bones]\na = "b"', "'bones'; expected functions, activations, filters, signals, tasks"),
         ("tasks = [", "extensions.toml: "),
     ],
 )
@@ -144,6 +146,43 @@ def test_the_oracle_says_what_it_does_not_compute(tmp_path, installed):
     verified = CliRunner().invoke(app, ["verify", str(tmp_path / "bout")])
     assert verified.exit_code != 0
     assert f"{said}: code that was added to the engine is not computed here" in " ".join(verified.output.split())
+
+
+def with_signal(folder: Path, extensions: str) -> Path:
+    config = configuration(folder, "lin_roach", extensions)
+    signal = '<signal idNum="320" name="TC1_felt" type="other" inputs="TC1_current" parameters="tau"/>'
+    tau = (
+        '<hdso idNum="220" name="tau" numdims="1"><dimsize dimNr="1">1</dimsize><initial_data>0.2</initial_data></hdso>'
+    )
+    for file, piece in (("sensors.xml", signal), ("parameters.xml", tau)):
+        text = (config / file).read_text().replace("<hdsolist", '<hdsolist version="0.2"', 1)
+        (config / file).write_text(text.replace("</hdsolist>", f"{piece}</hdsolist>"))
+    return config
+
+
+def test_a_block_runs_is_shown_and_repeats(tmp_path, installed):
+    config = str(with_signal(tmp_path / "leg", '[signals]\nTC1_felt = "adapting"\n'))
+    assert run_bout(BoutSpec(config, tmp_path / "bout", duration_s=1.0)).state == "complete"
+    assert read_record(tmp_path / "bout")["extensions"] == {"signals.adapting": f"{BLOCK} 1.0"}
+    felt = [float(line.split()[-1]) for line in (tmp_path / "bout" / "SensData.txt").read_text().splitlines()]
+    assert felt[0] == 0.0
+    assert len(set(felt)) > 50
+    for again in (replay_bout, replay_inputs):
+        assert again(tmp_path / "bout").identical
+    shown = CliRunner().invoke(app, ["show", config])
+    assert "= adapting of TC1_current (parameter: tau)" in shown.output
+
+
+def test_a_block_that_is_not_named_is_told(tmp_path, installed):
+    config = str(with_signal(tmp_path / "leg", "\n"))
+    with pytest.raises(BoutRefused, match=r"signal 'TC1_felt' is of type other; expected \[signals\] SIGNAL = NAME"):
+        run_bout(BoutSpec(config, tmp_path / "bout", duration_s=0.1))
+
+
+def test_the_page_shows_the_block_as_it_is():
+    page = PAGE.read_text()
+    assert (HERE / BLOCK / "adapting.py").read_text().strip() in page
+    assert 'adapting = "adapting:Adapting"' in page
 
 
 @pytest.mark.parametrize("example", USED)

@@ -84,13 +84,27 @@ by_hand = st.one_of(
     st.builds(hand.DisconnectEntry, times, odd, times),
     st.builds(hand.ReconnectEntry, times, times),
 )
+senses = st.builds(doc.SenseClamp, times, ids | names, st.sampled_from(get_args(doc.SenseMode)), st.none() | doubles)
+whens = st.builds(
+    doc.When,
+    rule=odd,
+    mods=st.lists(mods().map(lambda mod: replace(mod, time_s=Decimal(0))), min_size=1, max_size=2).map(tuple),
+    holds_s=times,
+    after_s=times,
+    time_s=times,
+    until_s=st.none() | times,
+    times=st.integers(0, 999),
+    refractory_s=times,
+)
+newer = {"version": st.just("0.2")}
 scripts = st.builds(
     doc.HdsoScript,
-    entries=some(mods() | specs() | graduals | by_hand, 4),
+    entries=some(mods() | specs() | graduals | senses | whens | by_hand, 4),
     name=labels,
     fullname=labels,
     script_type=labels,
     description=texts,
+    **newer,
 )
 
 
@@ -132,13 +146,60 @@ def hdsos(draw: st.DrawFn) -> doc.Hdso:
     )
 
 
+one_ref = ids | names
+refs = some(one_ref)
+signals = st.builds(
+    doc.Signal,
+    id_num=ids,
+    name=names,
+    fullname=labels,
+    description=texts,
+    units=labels,
+    datatype=st.sampled_from(["float", "double"]),
+    type=st.sampled_from(get_args(doc.SignalType)),
+    inputs=refs,
+    parameters=refs,
+    per_sample=st.booleans(),
+    of=st.none() | names,
+    shape=st.sampled_from(get_args(doc.DecayShape)),
+    counted=st.sampled_from(get_args(doc.Counted)),
+    dims=st.just((1,)),
+    abstract_type=st.just("sensor"),
+    xmltype=st.just("float"),
+    overflow_correction=st.just(0),
+    ranges=st.just(()),
+    initial_data=st.none(),
+)
+controls = st.builds(
+    doc.Control,
+    id_num=ids,
+    name=names,
+    fullname=labels,
+    description=texts,
+    units=labels,
+    maps=some(
+        st.builds(doc.ControlMap, one_ref, st.lists(doubles, max_size=4).map(tuple), element=st.integers(0, 2**31 - 1))
+    ),
+    dims=st.just((1,)),
+    abstract_type=st.just("parameter"),
+    datatype=st.just("double"),
+    xmltype=st.just("float"),
+    overflow_correction=st.just(0),
+    ranges=st.tuples(doubles, doubles).map(lambda ends: (doc.Range("valid", *ends),)),
+    initial_data=st.none() | st.tuples(doubles),
+)
 hdsolists = st.builds(
-    doc.HdsoList, hdsos=some(hdsos(), 3), name=labels, fullname=labels, description=texts, data_set_type=labels
+    doc.HdsoList,
+    hdsos=some(hdsos() | signals | controls, 3),
+    name=labels,
+    fullname=labels,
+    description=texts,
+    data_set_type=labels,
+    **newer,
 )
 
 colours = st.none() | st.tuples(*[st.floats(0, 1)] * 3)
 plotstyles = st.none() | st.builds(doc.PlotStyle, labels, colours)
-refs = some(ids | names)
 function_types = st.sampled_from(get_args(doc.FunctionType))
 functions = st.builds(doc.FunctionSpec, function_types, st.sampled_from(USES), some(mods()))
 muscles = st.builds(
@@ -150,16 +211,28 @@ muscles = st.builds(
     doubles,
     doubles,
     functions=some(functions),
+    dynamics=st.none() | st.builds(doc.ActivationDynamics, st.none() | one_ref, st.none() | one_ref),
     fullname=labels,
     description=texts,
 )
+operands = some(ids | names | st.builds(doc.Delayed, ids | names, st.integers(1, 60_000_000)))
 activations = st.builds(
     doc.MuscleActivation,
     st.integers(-999, 2**31 - 1),
     st.sampled_from(get_args(doc.ActivationFunction)),
-    sensors=refs,
+    sensors=operands,
     parameters=refs,
     mods=some(mods()),
+    influences=some(
+        st.builds(
+            doc.Influence,
+            one_ref,
+            one_ref,
+            function=st.none() | st.sampled_from(get_args(doc.InfluenceFunction)),
+            parameters=refs,
+        )
+    ),
+    bounds=refs,
     name=labels,
     description=texts,
 )
@@ -177,6 +250,8 @@ states = st.builds(
     activations=some(activations),
     rule=rules,
     dwell_time=st.none() | mods(),
+    action=st.none() | st.builds(doc.Action, st.lists(mods(), min_size=1, max_size=2).map(tuple), texts),
+    central=st.none() | st.builds(doc.Central, one_ref, st.none() | one_ref, texts),
     fullname=labels,
     description=texts,
     plotstyle=plotstyles,
@@ -232,7 +307,24 @@ joints = st.builds(
     fullname=labels,
     description=texts,
 )
-jointlists = st.builds(doc.JointList, joints=some(joints), name=labels, fullname=labels, description=texts)
+modules = st.builds(
+    doc.UpperModule,
+    ids,
+    names,
+    st.integers(-999, 2**31 - 1),
+    states=some(states),
+    fullname=labels,
+    description=texts,
+)
+jointlists = st.builds(
+    doc.JointList,
+    joints=some(joints),
+    modules=some(modules),
+    name=labels,
+    fullname=labels,
+    description=texts,
+    **newer,
+)
 
 commands = st.builds(
     doc.Command,

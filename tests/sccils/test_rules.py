@@ -25,6 +25,7 @@ from sccils_schemas.rules import (
     parse_rule,
     resolve,
     resolve_tokens,
+    shifted,
     tokenise,
 )
 
@@ -178,7 +179,7 @@ refs = st.integers(0, 2**31 - 1) | st.from_regex(r"[A-Za-z_][A-Za-z0-9_.\-]{0,8}
 
 
 def rules(operand: st.SearchStrategy[int | str]) -> st.SearchStrategy[Rule]:
-    variables = st.builds(Variable, operand)
+    variables = st.builds(Variable, operand, st.just(0) | st.integers(0, 60_000_000))
     leaves = variables | st.builds(Inequality, st.sampled_from("<>"), variables, variables)
 
     def grow(inner: st.SearchStrategy[Rule]) -> st.SearchStrategy[Rule]:
@@ -203,7 +204,7 @@ def test_encode_and_decode_are_inverse(rule: Rule) -> None:
 
 
 @PROPERTY
-@given(st.text(alphabet="()<>&|12 ab", max_size=30))
+@given(st.text(alphabet="()<>&|12 ab@.", max_size=30))
 def test_any_text_is_a_rule_or_a_rule_error(text: str) -> None:
     try:
         tree = parse_rule(text)
@@ -215,7 +216,7 @@ def test_any_text_is_a_rule_or_a_rule_error(text: str) -> None:
 
 
 @PROPERTY
-@given(st.lists(st.tuples(st.integers(-2, 3), st.integers(-1, 8)), max_size=12))
+@given(st.lists(st.tuples(st.integers(-2, 3), st.integers(-1, 8) | st.integers(59_999_999, 60_000_001)), max_size=12))
 def test_any_rows_are_a_rule_or_a_rule_error(columns: list[tuple[int, int]]) -> None:
     flags, values = [flag for flag, _ in columns], [value for _, value in columns]
     try:
@@ -230,3 +231,53 @@ def test_tokens_compare_by_meaning() -> None:
     assert Token("<", None, 3) == Token("<", None, 9)
     assert hash(Token("", 5, 3)) == hash(Token("", 5, 9))
     assert Token("", 5) != Token("", "5")
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a@0.03 > 106", Inequality(">", Variable("a", 30_000), Variable(106))),
+        (
+            "(302@.001 < 101@60) & r@1",
+            And((Inequality("<", Variable(302, 1000), Variable(101, 60_000_000)), Variable("r", 1_000_000))),
+        ),
+        ("a@0", Variable("a")),
+        ("a@0.000001", Variable("a", 1)),
+    ],
+)  # fmt: skip
+def test_operands_have_delays(text: str, tree: Rule) -> None:
+    assert parse_rule(text) == tree
+    assert parse_rule(format_rule(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a@", r"'@' behind 'a' has no delay at column 2 \(seconds, 0 to 60, follow it at once"),
+        ("a@-1 > b", "'@' behind 'a' has no delay"),
+        ("a @1", "'@' has no meaning in a rule"),
+        ("a@60.001", r"a delay of 60.001 s has no history at column 2 \(at most 60 s are kept\)"),
+        ("a@1e3", "'e3' follows a complete expression"),
+        ("a@0.0000001", "finer than a microsecond"),
+        ("a@" + "9" * 4000, "has no history"),
+    ],
+)
+def test_delays_that_cannot_be(text: str, words: str) -> None:
+    with pytest.raises(RuleError, match=words):
+        parse_rule(text)
+
+
+def test_a_delay_takes_a_column_and_is_shown_with_its_operand() -> None:
+    flags, values = encode_rule("302@0.03 > 106", 5)
+    assert (flags, values) == ((0, 2, 1, 0, -1), (302, 30_000, 4, 106, 0))
+    assert format_tokens(decode_tokens(flags, values), {302: "TC1_current"}) == "TC1_current@0.03 > 106"
+    with pytest.raises(RuleError, match="4 tokens, but its HDSO holds 3"):
+        encode_rule("302@0.03 > 106", 3)
+    empty, symbol, two = ((2,), (5,)), ((1, 2), (1, 5)), ((0, 2, 2), (302, 5, 5))
+    for wrong in (empty, symbol, two, ((0, 2), (302, 0)), ((0, 2), (302, 60_000_001))):
+        with pytest.raises(RuleError, match="a delay"):
+            decode_tokens(*wrong)
+
+
+def test_a_delayed_rule_delays_what_it_is_made_of() -> None:
+    assert shifted(parse_rule("(a@1 > b) | c"), 500_000) == parse_rule("(a@1.5 > b@0.5) | c@0.5")

@@ -359,6 +359,7 @@ def _some(name):
         "start_s": 0.0,
         "stop_s": 1.0,
         "ticks": 1,
+        "value": "off",
         "rate_deg_s": 10,
         "overwrite": False,
         "force": False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.wire import CoreCommand
-from nuc_engine.model.changes import Changeset, JointControl, Write
+from nuc_engine.model.changes import Changeset, JointControl, Trigger, Write
 from nuc_engine.plants.events import Kick
 from nuc_engine.verify import Verdict, verify_bout
 from tests.verify.variants import ZOO, Case, PaperDaemon, documents, run, writes
@@ -39,6 +40,90 @@ RULES = (
     '<hdsoMod idNum="169" NumElts="13" datatype="char" time="0.3">(302&gt;106)|190</hdsoMod>'
     '<hdsoMod idNum="198" NumElts="1" time="0.2">2</hdsoMod>'
     '<hdsoMod idNum="142" NumElts="2" time="0.4">0.3 0.5</hdsoMod>'
+)
+
+
+BLOCKS = (
+    ("raw", "rawload", "TC1_current", ""), ("printed", "lowpass", "raw", "w"), ("low", "lowpass", "raw", "tau"),
+    ("high", "highpass", "low", "tau"), ("rate", "derivative", "FT_angle", "tau"), ("bare", "derivative", "low", ""),
+    ("area", "integral", "high", ""), ("leaky", "integral", "FT_current", "tau"), ("late", "delay", "FT_angle", "tau"),
+    ("spread", "delay", "FT_angle", "tau w"), ("white", "noise", "low", "w"), ("walk", "noise", "", "w tau"),
+    ("all", "sum", "low rate walk FT_angle", ""), ("some", "sum", "low rate", "two"),
+    ("both", "product", "low rate", ""),
+    ("turned", "gain", "all", "tau w"), ("up", "threshold", "some", "w"), ("size", "abs", "some", ""),
+    ("least", "min", "low rate tau", ""), ("most", "max", "low rate tau", ""),
+    ("slow", "ratelimit", "FT_angle", "fast"),
+    ("falls", "ratelimit", "FT_angle", "fast w"), ("mapped", "table", "FT_angle", "places values"),
+    ("iir", "iir", "FT_angle", "values poles"),
+)  # fmt: skip
+"""Every block there is: name, type, inputs, parameters."""
+NUMBERS = {
+    "w": "0.05",
+    "tau": "0.0123",
+    "fast": "40",
+    "two": "2 -0.5",
+    "places": "60 70 90",
+    "values": "0.1 0.3 -0.2",
+    "poles": "2 -1.1 0.3",
+}
+
+
+def with_blocks() -> tuple[tuple[str, str], ...]:
+    """Return what adds all blocks to a configuration."""
+    signals = "".join(
+        f'<signal idNum="{900 + k}" name="b_{name}" type="{kind}" inputs="{_prefixed(inputs)}" '
+        f'parameters="{parameters}" per_sample="{"y" if name in ("printed", "iir") else "n"}"/>'
+        for k, (name, kind, inputs, parameters) in reversed([*enumerate(BLOCKS)])
+    )
+    numbers = "".join(
+        f'<hdso idNum="{960 + k}" name="{name}" datatype="{"double" if k else "float"}" numdims="1">'
+        f'<dimsize dimNr="1">{len(text.split())}</dimsize><initial_data>{text}</initial_data></hdso>'
+        for k, (name, text) in enumerate(NUMBERS.items())
+    )
+    return (
+        ("<hdsolist ", '<hdsolist version="0.2" '),
+        (r'(name="engine_stop_time"(?:.|\n)*)</hdsolist>', rf"\1{signals}</hdsolist>"),
+        (r'(name="motor_speed"(?:.|\n)*)</hdsolist>', rf"\1{numbers}</hdsolist>"),
+    )
+
+
+def _prefixed(inputs: str) -> str:
+    own = {name for name, *_ in BLOCKS}
+    return " ".join(f"b_{word}" if word in own else word for word in inputs.split())
+
+
+TUNED = (
+    '<hdsoMod idNum="961" NumElts="1" datatype="double" time="0.3">0.05</hdsoMod>'
+    '<hdsoMod idNum="960" NumElts="1" time="0.5">0</hdsoMod><hdsoMod idNum="964" NumElts="1" time="0.5">65</hdsoMod>'
+    '<hdsoMod idNum="961" NumElts="1" datatype="double" time="0.6">0</hdsoMod>'
+)
+
+
+def rule(number: int, text: str, time_s: float) -> str:
+    return f'<hdsoMod idNum="{number}" NumElts="{len(text)}" datatype="char" time="{time_s}">{escape(text)}</hdsoMod>'
+
+
+LATE = (
+    (r'activation_sensors="(\w+)', r'activation_sensors="\1@0.0213'),
+    ("<jointlist ", '<jointlist version="0.2" '),
+)
+"""Every first sensor of an activation is late."""
+LATE_RULES = (
+    rule(162, "307@0.05 < 103", 0.1)
+    + rule(169, "(302@0.02 > 106@0.1)|190@0.2", 0.15)
+    + rule(163, "162@0.03 | (307@0.3 < 103)", 0.2)
+    + rule(162, "307@0.01 < 103@60", 0.5)
+    + rule(163, "162 | (302 > 101)", 0.7)
+    + '<hdsoMod idNum="103" NumElts="1" time="0.41">90</hdsoMod>'
+)
+
+
+CLAMPS = (
+    '<sense time="0" sensor="307" mode="hold"/><sense time="0.1" sensor="TC1_current" mode="value" value="0.25"/>'
+    '<sense time="0.2" sensor="307" mode="off"/><sense time="0.3" sensor="CTr_angle" mode="hold"/>'
+    '<sense time="0.35" sensor="TC1_current" mode="hold"/>'
+    '<sense time="0.5" sensor="CTr_angle" mode="value" value="-7"/>'
+    '<sense time="0.6" sensor="TC1_current" mode="off"/><sense time="0.6" sensor="FT_angle" mode="off"/>'
 )
 
 
@@ -83,6 +168,18 @@ def mode(joint: str, how: str) -> tuple[str, str]:
         }),
         ("sensors in another order than motors", {"changes": SWAPPED}),
         ("no sensors named", {"changes": ((r"<sensorspec>(?:.|\n)*?</sensorspec>", ""),)}),
+        ("every block", {"changes": with_blocks(), "script": TUNED, "more": {"seed": 5}}),
+        ("every block with missed replies", {"changes": with_blocks(), "script": TUNED, "shake": "missed"}),
+        ("every block by the daemon", {"changes": with_blocks(), "script": TUNED, "shake": "missed", "clock": "real"}),
+        ("delays", {"changes": (*ZOO, *LATE), "script": LATE_RULES}),
+        ("delays with missed replies", {"changes": (*ZOO, *LATE), "script": LATE_RULES, "shake": "missed"}),
+        ("delays by the daemon", {"changes": (*ZOO, *LATE), "script": LATE_RULES, "clock": "real"}),
+        ("clamps", {"changes": ZOO, "script": CLAMPS}),
+        ("clamps, blocks and weight", {
+            "changes": with_blocks(),
+            "script": CLAMPS + '<sense time="0.2" sensor="b_low" mode="value" value="3"/>',
+            "more": {"gravity_compensation": 0.7},
+        }),
         ("no control", {"changes": ((r'control_mode="position"', 'control_mode="none"'),)}),
         ("another unit of output, on AI framing", {"bus": "emulated:?wck=1&baud=115200", "changes": WCK}),
         ("uneven exchanges", {"bus": "emulated:?jitter_us=300"}),
@@ -98,6 +195,26 @@ def test_a_bout_that_ends_since_a_motor_fell_silent_is_computed_to_its_end(tmp_p
     folder = run(Case("lin_roach", bus="emulated:?drop=0.5"), tmp_path)
     assert json.loads((folder / "manifest.json").read_text())["reason"].startswith("motor_silent")
     assert verify_bout(folder).good
+
+
+def clamps(daemon: PaperDaemon) -> None:
+    """Change what is sensed, also to what is refused."""
+    load, angle = daemon.hdso("TC1_current"), daemon.hdso("FT_angle")
+    for time_ms, index, value in (
+        *((100, load, 0.0), (150, angle, "hold"), (300, load, "off"), (350, angle, 77.7), (400, angle, "odd")),
+        *((420, daemon.hdso("motor_speed"), 1.0), (500, angle, "off"), (510, load, "hold")),
+    ):
+        daemon.edit(Changeset(0, (), controls=(JointControl("sense", index, value),)), time_ms * MS)
+    daemon.run(0.8)
+
+
+def triggered(daemon: PaperDaemon) -> None:
+    """Let rules wait for what happens: what they do is as recorded."""
+    made = (Write(daemon.hdso(109), (63.5,)),)
+    rules = (("302@0.02 > 101", 0, 0), ("(307 > 109) & (time > 194)", 10 * MS, 33 * MS), ("191", 0, 50 * MS))
+    for rule, holds_ns, after_ns in rules:
+        daemon.trigger(Trigger(rule, made, holds_ns, after_ns, -1, 2, 60 * MS), 50 * MS)
+    daemon.run(0.8)
 
 
 def controls(daemon: PaperDaemon) -> None:
@@ -167,7 +284,9 @@ def served(tmp_path: Path, course: Any, case: Case, **options: Any) -> tuple[Pat
     return folder, verify_bout(folder)
 
 
-@pytest.mark.parametrize("course", [controls, edits, unplugged, dumped, latched, told_off], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "course", [controls, edits, clamps, triggered, unplugged, dumped, latched, told_off], ids=lambda f: f.__name__
+)
 @pytest.mark.parametrize("cost_ns", [0, 3000], ids=["at once", "taking time"])
 def test_a_daemons_bout_is_as_computed(course: Any, cost_ns: int, tmp_path: Path) -> None:
     folder, verdict = served(tmp_path, course, Case("lin_roach", changes=ZOO), cost_ns=cost_ns)

@@ -28,7 +28,7 @@ from nuc_engine.datalogger.keeper import LoggingSettings
 from nuc_engine.datalogger.manifest import Context
 from nuc_engine.datalogger.writer import LogWriter
 from nuc_engine.machine.locations import find_configuration
-from nuc_engine.model.changes import Changeset, JointControl
+from nuc_engine.model.changes import Changeset, JointControl, Trigger
 from nuc_engine.model.planning import stored_values
 from tests.daemon import cores
 
@@ -47,6 +47,8 @@ PAUSES_NS = (0, 1, 2_000_000)
 SHAKES = ("nothing", "alternating", "missed", "gradual", "periods")
 """What goes on besides stepping: commands that change their direction, replies that are missed, gradual edits, periods
 and pauses that change in flight."""
+NEWER = re.compile("@|<when|<sense")
+"""What makes a script one of SCCILS 0.2."""
 SERVOS = ("own", "fast")
 """The AI motors of the configuration, or STS3215 on a bus of 1 Mbit/s, as fast as it goes."""
 
@@ -119,7 +121,8 @@ def documents(case: Case, folder: Path) -> tuple[Path, Path]:
         (config / name).write_text(text)
     script = folder / "script.xml"
     entries = f'<hdsoMod idNum="1" NumElts="1" datatype="llint" time="0">{case.pause_ns}</hdsoMod>{case.script}'
-    script.write_text(f"<hdsoscript>{entries}{_shaking(case)}</hdsoscript>")
+    version = ' version="0.2"' if NEWER.search(case.script) else ""
+    script.write_text(f"<hdsoscript{version}>{entries}{_shaking(case)}</hdsoscript>")
     return config, script
 
 
@@ -196,6 +199,15 @@ class PaperDaemon(cores.Bench):
         controls = [[c.what, c.joint, c.value] for c in changeset.controls]
         put = self.core.commands.put(CoreCommand.CHANGESET, pack(1000 + self.requests, at_ns, writes, controls))
         assert put
+
+    def trigger(self, trigger: Trigger, at_ns: int) -> None:
+        """Send a trigger that is armed at an engine time."""
+        self.requests += 1
+        self._tell("author", 1000 + self.requests, "Ann", 1)
+        t, writes = trigger, [[w.hdso, list(w.values)] for w in trigger.writes]
+        row = [t.rule, t.holds_ns, t.after_ns, t.until_ns, t.times, t.refractory_ns, writes]
+        fields = pack(1000 + self.requests, at_ns, [], [], [row])
+        assert self.core.commands.put(CoreCommand.CHANGESET, fields)
 
     def stored(self, number: int, value: float | str) -> tuple[float, ...]:
         """Return a value as the store holds it."""

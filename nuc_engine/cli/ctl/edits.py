@@ -9,7 +9,7 @@ import click
 
 from nuc_engine.cli.ctl.base import CtlGroup, answer, subcommand
 from nuc_engine.cli.ctl.link import Target, act, daemon
-from nuc_engine.cli.ctl.names import ASSIGNMENT, HDSO, JOINT
+from nuc_engine.cli.ctl.names import ASSIGNMENT, HDSO, JOINT, SENSOR
 from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.ink import edit_text, shown
 from nuc_engine.cli.terminal.params import as_json
@@ -273,6 +273,32 @@ def tweak(target: Target, joint: str, ticks: float, as_json: bool) -> int:
         return told(as_json, f"{joint} tweak {ticks:g}", act(leg, target, leg.tweak, joint, ticks))
 
 
+@subcommand(
+    "sense",
+    (
+        ("sense TC1_current 0", "the leg feels no load: a cut nerve"),
+        ("sense FT_angle hold", "it goes on feeling what it feels now"),
+        ("sense TC1_current off", "it feels what is measured again"),
+    ),
+    _ACKNOWLEDGED,
+)
+@click.argument("sensor", type=SENSOR)
+@click.argument("value")
+@as_json
+def sense(target: Target, sensor: str, value: str, as_json: bool) -> int:
+    """Clamp what is sensed of a sensor: a number, hold (as now), or off (as measured).
+
+    Rules, activations, signals and scripts read what is sensed; muscles, guard and servos what is measured. In a bout
+    only, and until its end. Both are logged.
+    """
+    try:
+        wanted: float | str = value if value in ("off", "hold") else float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r}; expected a number, hold or off", param_hint="VALUE") from None
+    with daemon(target) as leg:
+        return told(as_json, f"{sensor} sense {value}", act(leg, target, leg.sense, sensor, wanted))
+
+
 @click.group(
     name="pose",
     cls=CtlGroup,
@@ -364,4 +390,4 @@ for _command in (save, go, park, list_):
     pose.add_command(_command)
 
 
-COMMANDS: Final = (get, set_, undo, redo, history, script_, pending, forget, mode_, limp, tweak, pose)
+COMMANDS: Final = (get, set_, undo, redo, history, script_, pending, forget, mode_, limp, tweak, sense, pose)

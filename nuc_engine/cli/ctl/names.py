@@ -75,10 +75,15 @@ def _hdsos(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(item["name"], item["fullname"] or "") for item in (*model["parameters"], *model["sensors"])]
 
 
+def _sensors(model: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(item["name"], item["fullname"] or "") for item in model["sensors"]]
+
+
 def _writable(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(item["name"], item["fullname"] or "") for item in model["parameters"] if item["kind"] != "constant"]
 
 
 JOINT = Named("JOINT", _joints)
+SENSOR = Named("SENSOR", _sensors)
 HDSO = Named("NAME", _hdsos)
 ASSIGNMENT = Named("NAME=VALUE", _writable, "=")

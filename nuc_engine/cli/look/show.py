@@ -53,12 +53,14 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
     from nuc_engine.configurations.describe import describe_changes, describe_model
     from nuc_engine.configurations.describe_text import TextStyles, change_lines, model_lines, pose_lines
     from sccils_schemas.by_hand import PlantEntry
+    from sccils_schemas.documents import SenseClamp, When
 
     prepared = prepare_bout(config, script)
     note_warnings(config, prepared.warnings)
     where = None if angles is None else _pose(angles, prepared.plan)
     by_hand = [] if prepared.script is None else [e for e in prepared.script.entries if isinstance(e, PlantEntry)]
-    changes = None if script is None else describe_changes(prepared.plan, prepared.changesets, by_hand)
+    nerves = [] if prepared.script is None else [e for e in prepared.script.entries if isinstance(e, SenseClamp | When)]
+    changes = None if script is None else describe_changes(prepared.plan, prepared.changesets, by_hand, nerves)
     whole = everything or (where is None and changes is None)
     if as_json:
         data = describe_model(prepared.model) if whole else {"name": prepared.model.name}

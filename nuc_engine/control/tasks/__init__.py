@@ -1,13 +1,18 @@
 """The five tasks of chapter 6.2 and the HDSO server: short, flat, without a clock of their own.
 
+    acting               state transition with what SCCILS 0.2 adds to acting
+    action_signals       signals about actions: which, for how long, what is left of it
     added                tasks that users have added
     board                what tasks hand to each other besides the store
     drive_scale          from muscle output to a servo's own ticks and back, where a unit is not simply a tick
+    dynamics             activations that follow what states ask for, in time
+    followers            values that follow a control
     motor_action         one exchange per motor, servo delta control
     motor_conversion     raw replies to calibrated angles and directional filtered currents
     muscle_conversion    lengths, forces and servo deltas
     script               applies changesets at their time, before any task of that instant
     server               answers requests for HDSO data at the lowest priority
+    signals              blocks of signal processing, after each exchange
     state_transition     entry rules, states and activations
     weight               gravity compensation as part of muscle conversion
 

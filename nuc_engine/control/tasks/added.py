@@ -16,16 +16,18 @@ class HdsoValues:
     def __init__(self, plan: Plan, store: Store) -> None:
         self._plan, self._store = plan, store
         self._measured = {index for motor in plan.motors for index in (motor.angle, motor.current)}
+        self._measured |= {signal.output.hdso for signal in plan.signals}
 
     def __getitem__(self, name: str) -> tuple[int | float, ...] | None:
         """Return the elements of an HDSO, None while it has no value. Raises KeyError where there is none."""
         return self._store.values(self._plan.hdso(name).index)
 
     def __setitem__(self, name: str, values: tuple[int | float, ...]) -> None:
-        """Write its first elements: a parameter, or a sensor no motor feeds. Raises KeyError, or ValueError."""
+        """Write its first elements: a parameter, or a sensor nothing feeds. Raises KeyError, or ValueError."""
         hdso = self._plan.hdso(name)
         if hdso.kind in ("constant", "boolstring") or hdso.index in self._measured:
-            raise ValueError(f"{name} is not written by tasks; expected a parameter or a sensor that no motor feeds")
+            expected = "a parameter or a sensor that neither a motor nor a block feeds"
+            raise ValueError(f"{name} is not written by tasks; expected {expected}")
         if reason := unfit(hdso, values):
             raise ValueError(f"{name}: {reason}")
         self._store.write(hdso.index, values)

@@ -53,6 +53,7 @@ class Board:
         self.velocity_rad_s = [0.0] * motors  # motor_conversion: filtered joint velocity
         self.sensed = False  # motor_conversion: every sensor has a value
         self.states = [joint.start_state for joint in plan.joints]  # state_transition
+        self.modules = [module.start_state for module in plan.modules]  # state_transition: of those without a motor
         self.activations = [0.0] * muscles  # state_transition
         self.forces = [0.0] * muscles  # muscle_conversion
         self.lengths = [muscle.l0 for muscle in plan.muscles]  # muscle_conversion

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 from drivers.servo import ReplyStatus
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.model.extensions import find_extension
 from nuc_engine.model.plan import HdsoPlan, MotorPlan, Plan, Slot
-from nuc_engine.model.store import Store
+from nuc_engine.model.store import BufferView, Store
 
 _OK: Final = int(ReplyStatus.OK)
 NEW: Final = 0.05
@@ -32,15 +33,17 @@ class MotorConversion:
 
     def __init__(self, plan: Plan, store: Store, board: Board) -> None:
         self._board, self._flags = board, store.flags
-        self._channels = [(_Filtered if motor.filter else _Channel)(plan, store, motor) for motor in plan.motors]
-        self._sensors = [(channel.angle_index, channel.current_index) for channel in self._channels]
+        self.channels: list[SensorChannel] = [
+            (_Filtered if motor.filter else SensorChannel)(plan, store, motor) for motor in plan.motors
+        ]
+        self._sensors = [(channel.angle_index, channel.current_index) for channel in self.channels]
         self._velocity = any(muscle.force_velocity.type != "constant" for muscle in plan.muscles)
 
     def run(self, now_ns: int) -> None:
         """Convert one cycle."""
         board = self._board
         status, raw, current, sign = board.status, board.position_raw, board.current_raw, board.drive_sign
-        for k, channel in enumerate(self._channels):
+        for k, channel in enumerate(self.channels):
             if status[k] != _OK:
                 channel.consecutive = False
                 continue
@@ -68,10 +71,18 @@ class MotorConversion:
             channel.angle_view[channel.angle_at] = angle
             channel.current_view[channel.current_at] = filtered
         if not board.sensed:
-            board.sensed = all(channel.started for channel in self._channels)
+            board.sensed = all(channel.started for channel in self.channels)
+
+    def measure(self, index: int, view: BufferView, at: int) -> None:
+        """Put what is measured of this sensor into this cell from now on."""
+        for channel in self.channels:
+            if channel.angle_index == index:
+                channel.angle_view, channel.angle_at = view, at
+            elif channel.current_index == index:
+                channel.current_view, channel.current_at = view, at
 
 
-class _Channel:
+class SensorChannel:
     """One motor's calibration, filter state and cells in the store."""
 
     def __init__(self, plan: Plan, store: Store, motor: MotorPlan) -> None:
@@ -79,7 +90,8 @@ class _Channel:
         self.angle_index, self.current_index = motor.angle, motor.current
         self.angle_view, self.angle_at = store.locate(Slot(motor.angle))
         self.current_view, self.current_at = store.locate(Slot(motor.current))
-        self.load = None if _is_plain(motor) else self.converted
+        self.load: Callable[[int, int, int, int], float] | None = None if _is_plain(motor) else self.converted
+        self.unfiltered = 0.0
         self.motor = motor
         self.speed_raw = self.speed_ns = 0
         self.speed_deg_s = 0.0
@@ -124,6 +136,15 @@ class _Channel:
         old = OLD ** (elapsed / self.sample_ns)
         return (1.0 - old) * load + old * self.filtered
 
+    def remember(self) -> None:
+        """Keep each load as it is before its filter in `unfiltered`."""
+        self.load = self._remembered
+
+    def _remembered(self, raw: int, reading: int, sign: int, stamp_ns: int) -> float:
+        load = float(sign * reading) if _is_plain(self.motor) else self.converted(raw, reading, sign, stamp_ns)
+        self.unfiltered = load + 0.0  # no negative zero
+        return load
+
     def unwrap(self, raw: int) -> int:
         """Follow the raw value over the end of its range: a jump of more than half the range is a wrap (B15).
 
@@ -148,7 +169,7 @@ class _Channel:
         self.last_angle, self.last_ns = angle, stamp_ns
 
 
-class _Filtered(_Channel):
+class _Filtered(SensorChannel):
     """A motor whose load passes a filter that was added: of the new load, the one before, and the seconds between."""
 
     def __init__(self, plan: Plan, store: Store, motor: MotorPlan) -> None:

@@ -9,7 +9,7 @@ from nuc_engine.control.functions import bind_function
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.weight import Weight
 from nuc_engine.model.plan import MusclePlan, Plan, Slot
-from nuc_engine.model.store import Store
+from nuc_engine.model.store import BufferView, Store
 
 _AGAIN_NS = FAULTS["bad_command"].again_ns
 
@@ -33,7 +33,7 @@ class MuscleConversion:
         self.negative_forces = [0] * len(plan.muscles)
 
     def run(self, now_ns: int) -> None:
-        """Compute all muscles from the live angles and the activations in force; every sensor must have a value.
+        """Compute all muscles from the measured angles and the activations in force; every sensor must have a value.
 
         A function that has no value where it is asked makes its joint's delta no number, which the guard stops.
         """
@@ -62,6 +62,14 @@ class MuscleConversion:
             self._weight.add(deltas)
         board.deltas = deltas
 
+    def measure(self, index: int, view: BufferView, at: int) -> None:
+        """Take what is measured of this sensor from this cell from now on."""
+        for muscle in self._muscles:
+            if muscle.angle_index == index:
+                muscle.angle, muscle.angle_at = view, at
+        if self._weight is not None:
+            self._weight.measure(index, view, at)
+
     def _no_number(self, muscle: _Bound, now_ns: int) -> None:
         if now_ns - muscle.reported_ns >= _AGAIN_NS:
             muscle.reported_ns = now_ns
@@ -78,6 +86,7 @@ class _Bound:
         self.name = muscle.name
         self.reported_ns = -_AGAIN_NS
         self.motor = motor.index
+        self.angle_index = motor.angle
         self.angle, self.angle_at = store.locate(Slot(motor.angle))
         self.alpha, self.r, self.l0, self.fmax = muscle.alpha_deg, muscle.r, muscle.l0, muscle.fmax
         self.radian_r = muscle.r * _RADIANS

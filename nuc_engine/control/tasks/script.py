@@ -11,7 +11,7 @@ from itertools import count
 from drivers.port import NEVER
 from nuc_engine.control.rulebook import Predicate, Rulebook
 from nuc_engine.control.tasks.board import Board
-from nuc_engine.model.changes import Applied, Changeset, Controlled, DataRequest, JointControl, Write
+from nuc_engine.model.changes import Applied, Changeset, Controlled, DataRequest, JointControl, Trigger, Write
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.store import Store, refusal
 from sccils_schemas.rules import RuleError
@@ -36,8 +36,8 @@ class Script:
     Rules are decoded when a changeset arrives (`load`) and swapped when it is due. Of several writes of one HDSO the
     last one counts, for rules as for numbers. A write that cannot be made then is refused: the others of its changeset
     stand, also an earlier one of the same HDSO, and `on_applied` is told of each in the order of the changeset.
-    `control` makes a control, or returns why it cannot; `on_controlled` is told. `on_done` follows each changeset,
-    with how many were refused; what a later write has replaced was not.
+    `control` makes a control, or returns why it cannot; `on_controlled` is told. `arm` takes triggers, of an origin.
+    `on_done` follows each changeset, with how many were refused; what a later write has replaced was not.
     Requests are handed on through `requests` (origin, request) to what answers them.
     """
 
@@ -51,9 +51,10 @@ class Script:
         on_applied: Callable[[Applied], None],
         on_controlled: Callable[[Controlled], None],
         on_done: Callable[[int, Changeset, int], None],
+        arm: Callable[[Trigger, int], None] | None = None,
     ) -> None:
         self._plan, self._store, self._board, self._rulebook = plan, store, board, rulebook
-        self._control = control
+        self._control, self._arm = control, arm
         self._on_applied, self._on_controlled, self._on_done = on_applied, on_controlled, on_done
         self._ahead: list[_Due] = []
         self._numbers = count()
@@ -90,8 +91,13 @@ class Script:
             due = heapq.heappop(self._ahead)
             changeset = due.changeset
             refused = self._apply(changeset, due.decoded, now_ns) + self._make_controls(changeset, now_ns)
+            if self._arm is not None:
+                for trigger in changeset.triggers:
+                    self._arm(trigger, changeset.origin)
             self.requests.extend((changeset.origin, request) for request in changeset.requests)
-            self._on_done(now_ns, changeset, refused)
+            # What triggers is done when it has done all that it is to do.
+            if not changeset.triggers:
+                self._on_done(now_ns, changeset, refused)
 
     def _make_controls(self, changeset: Changeset, now_ns: int) -> int:
         reasons = [(control, self._control(control)) for control in changeset.controls]
@@ -122,7 +128,9 @@ class Script:
             self._apply_rules(writes, decoded, reasons)
         replaced = _replaced(writes, reasons)
         for place, (write, reason) in enumerate(zip(writes, reasons, strict=True)):
-            told = Applied(now_ns, self._board.cycle, write, reason, changeset.origin, replaced=place in replaced)
+            told = Applied(
+                now_ns, self._board.cycle, write, reason, changeset.origin, place in replaced, changeset.cause
+            )
             self._on_applied(told)
             if not reason:
                 self.touched.add(write.hdso)

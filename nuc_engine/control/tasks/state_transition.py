@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from nuc_engine.control.faults import FAULTS
 from nuc_engine.control.functions import bind_activation
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks.board import Board
-from nuc_engine.model.plan import JointPlan, Plan, Slot
+from nuc_engine.model.plan import Plan, Slot, StatePlan
 from nuc_engine.model.store import BufferView, Store
 
 _AGAIN_NS = FAULTS["rule_overlap"].again_ns
@@ -24,11 +24,17 @@ class StateTransition:
     """
 
     def __init__(self, plan: Plan, store: Store, board: Board, rulebook: Rulebook) -> None:
-        self._board, self._rules = board, rulebook.in_force
-        self._modules = [_Module(plan, store, joint) for joint in plan.joints if joint.states]
-        self._names = [state.name for state in plan.states]
+        self._board, self._rules, self._delays = board, rulebook.in_force, rulebook.delays
+        self._modules = [
+            Switch(store, joint.index, joint.name, [plan.states[k] for k in joint.states], board.states, joint.index)
+            for joint in plan.joints
+            if joint.states
+        ]
         self._activations: list[list[tuple[int, Callable[[], float]]]] = [
-            [(activation.muscle, bind_activation(activation, store)) for activation in state.activations]
+            [
+                (activation.muscle, bind_activation(activation, store, rulebook.delays))
+                for activation in state.activations
+            ]
             for state in plan.states
         ]
         self.overlaps = [0] * len(plan.joints)
@@ -40,10 +46,14 @@ class StateTransition:
 
     def run(self, now_ns: int) -> None:
         """Evaluate all rules, switch states, set activations. Does nothing before every sensor has a value."""
-        board = self._board
-        if not board.sensed:
-            return
-        states, rules = board.states, self._rules
+        if self._board.sensed:
+            if self._delays.histories:
+                self._delays.recall(now_ns)
+            self._switch(now_ns)
+            self._activate(now_ns)
+
+    def _switch(self, now_ns: int) -> None:
+        states, rules = self._board.states, self._rules
         for module in self._modules:
             current = states[module.joint]
             true = [state for state, rule in module.entries if rules[rule]()]
@@ -55,7 +65,9 @@ class StateTransition:
             if target != current and now_ns - module.entered_ns >= module.dwell_ns(current):
                 states[module.joint] = target
                 module.entered_ns = now_ns
-        activations = board.activations
+
+    def _activate(self, now_ns: int) -> None:
+        activations, states = self._board.activations, self._board.states
         for module in self._modules:
             for muscle, activation in self._activations[states[module.joint]]:
                 try:
@@ -64,25 +76,37 @@ class StateTransition:
                     # Muscle conversion and the guard drive nothing by NaN, and report it.
                     activations[muscle] = math.nan
 
-    def _overlap(self, module: _Module, true: list[int], now_ns: int) -> None:
+    def _overlap(self, module: Switch, true: list[int], now_ns: int) -> None:
         self.overlaps[module.joint] += 1
         if now_ns - module.reported_ns >= _AGAIN_NS:
             module.reported_ns = now_ns
-            names = " and ".join(self._names[state] for state in true)
+            names = " and ".join(module.names[state] for state in true)
             self._board.on_event(now_ns, "rule_overlap", f"{module.name}: the entry rules of {names} are true together")
 
 
-class _Module:
-    """One joint's states with their rules, and since when it has been in the current one."""
+class Switch:
+    """One module's states with their rules, and since when it has been in the current one.
 
-    def __init__(self, plan: Plan, store: Store, joint: JointPlan) -> None:
-        self.joint, self.name = joint.index, joint.name
-        self.entries = [(state, plan.states[state].rule) for state in joint.states]
-        self._dwell = {state: _dwell(store, plan.states[state].dwell) for state in joint.states}
+    Which one that is stands on the board. `joint` counts modules without a motor after all joints.
+    """
+
+    def __init__(
+        self, store: Store, joint: int, name: str, states: Sequence[StatePlan], home: list[int], place: int
+    ) -> None:
+        self.joint, self.name = joint, name
+        self.home, self.place = home, place
+        self.ids = {state.index: state.id_num for state in states}
+        self.names = {state.index: state.name for state in states}
+        self.entries = [(state.index, state.rule) for state in states]
+        self._dwell = {state.index: _dwell(store, state.dwell) for state in states}
         self.entered_ns = 0
+        # Of plans with central entries or signals about actions alone.
+        self.forced = False
+        self.switched = 0
         self.reported_ns = -_AGAIN_NS
 
     def dwell_ns(self, state: int) -> int:
+        """Return how long a state is not left."""
         cell = self._dwell[state]
         return 0 if cell is None else cell[0][cell[1]]
 

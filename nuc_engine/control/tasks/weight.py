@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nuc_engine.model.plan import GravityPlan, LinkPlan, Slot
-from nuc_engine.model.store import Store
+from nuc_engine.model.store import BufferView, Store
 
 STANDARD_GRAVITY_M_S2: Final = 9.81
 """As the emulated legs have it."""
@@ -25,8 +25,14 @@ class Weight:
             if link.motor >= 0
         ]
 
+    def measure(self, index: int, view: BufferView, at: int) -> None:
+        """Take what is measured of this sensor from this cell from now on."""
+        for k, link in enumerate(self._links):
+            if link.angle == index:
+                self._angles[k] = (view, at)
+
     def add(self, deltas: list[float]) -> None:
-        """Add to the deltas, in the order of the plan's motors, at the live angles; every sensor must have a value."""
+        """Add to the deltas, in the order of the plan's motors, at the measured angles; each must have a value."""
         torques = holding_torques(self._links, [view[at] for view, at in self._angles])
         for joint, motor, units in self._units:
             deltas[motor] += torques[joint] * units

@@ -20,6 +20,7 @@ from nuc_engine.model.decimals import number_text, plain_number
 from nuc_engine.model.plan import HdsoPlan, JointPlan, Plan
 from nuc_engine.model.rulecheck import free_ranges
 from nuc_engine.model.values import Values, initial_values, rule_tokens
+from sccils_schemas.documents import seconds_text
 from sccils_schemas.model import Model
 from sccils_schemas.nesting import MAX_RULE_LEVELS
 from sccils_schemas.rules import And, Inequality, Rule, Variable, parse_tokens
@@ -349,9 +350,9 @@ class _Reader:
         if left.kind == right.kind == "sensor":
             return SensorOrder(self._sense(left), self._sense(right), above)
         if left.kind == "sensor":
-            return Limit(self._sense(left), above, self._number(right), right.name, right.id_num)
+            return Limit(self._sense(left), above, self._number(right), right.name + _late(rule.left), right.id_num)
         if right.kind == "sensor":
-            return Limit(self._sense(right), not above, self._number(left), left.name, left.id_num)
+            return Limit(self._sense(right), not above, self._number(left), left.name + _late(rule.right), left.id_num)
         a, b = self._number(left), self._number(right)
         return ConstantCondition(a > b if above else a < b, f"{left.name} {rule.op} {right.name}")
 
@@ -366,3 +367,8 @@ class _Reader:
         joint, what = self._fed.get(hdso.index, (None, "other"))
         kind: Literal["angle", "load", "other"] = "angle" if what == "angle" else "load" if what == "load" else "other"
         return Sense(hdso.index, hdso.name, hdso.units, joint, kind, low, high)
+
+
+def _late(sensor: Variable) -> str:
+    """Return what is said behind a threshold whose sensor acts late."""
+    return f", {seconds_text(sensor.delay_us)} s late" if sensor.delay_us else ""

@@ -435,6 +435,12 @@ export interface ScriptTextRequest {
 export interface ScriptsRequest {
 }
 
+/** Say what is sensed of a sensor: this number, what is sensed now (`hold`), or what is measured (`off`). Logged. */
+export interface SenseRequest {
+  sensor: number | string;
+  value: number | "hold" | "off";
+}
+
 /** Write values; they take effect together, at once or at engine time `time_s`. With `back_after_s`, in a bout, they are what they were before once so much engine time has gone by, or the bout has ended. With `merge`, the number of one's last edit that took effect, both are undone as one. */
 export interface SetRequest {
   changes: ([number | string, number | string | number[]])[];
@@ -634,6 +640,7 @@ export interface Params {
   rules: RulesRequest;
   joint_mode: JointModeRequest;
   tweak: TweakRequest;
+  sense: SenseRequest;
   pose: PoseRequest;
   park: ParkRequest;
   pose_save: PoseSaveRequest;
@@ -690,6 +697,7 @@ export interface Results {
   rules: RuleAnswer[];
   joint_mode: Acknowledgement;
   tweak: Acknowledgement;
+  sense: Acknowledgement;
   pose: Acknowledgement;
   park: ParkAnswer;
   pose_save: PoseAnswer;

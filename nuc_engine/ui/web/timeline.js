@@ -1,9 +1,12 @@
 // A script as it unfolds: each value over time, gradual changes step by step, as the engine makes them. Pure.
 
-/** @typedef {{time_s: number, duration_s: number, steps: number, line: number, kind: "write" | "gradual" | "request" | "by hand",
+/** @typedef {{time_s: number, duration_s: number, steps: number, line: number, kind: "write" | "gradual" | "request" | "sense" | "when" | "by hand",
  *   ref: number | string, data: number[] | string | null}} Entry: as the server tells it */
 /** @typedef {{name: string, unit: string, isNumber: boolean, start: number | string | null, steps: {at: number, value: number | string}[]}} Course */
 /** @typedef {{at: number, until: number, steps: number, name: string, from: string, to: string, kind: Entry["kind"], line: number}} Change */
+
+/** What a script shows as it stands there: it has no values of its own. */
+const SPOKEN = new Set(["sense", "when", "by hand"]);
 
 const MOST_STEPS = 4000;
 /** Steps of gradual changes that are drawn in all. */
@@ -51,8 +54,8 @@ export function unfold(entries, known, held) {
     }
   }
   const changes = entries.map((entry) => {
-    const [from, to] = sides.get(entry) ?? ["", entry.kind === "by hand" ? String(entry.data) : ""];
-    const name = entry.kind === "by hand" ? "by hand" : entry.ref === -1 ? "every value" : nameOf(entry);
+    const [from, to] = sides.get(entry) ?? ["", SPOKEN.has(entry.kind) ? String(entry.data) : ""];
+    const name = SPOKEN.has(entry.kind) ? entry.kind : entry.ref === -1 ? "every value" : nameOf(entry);
     return /** @type {Change} */ ({ at: entry.time_s, until: entry.time_s + entry.duration_s, steps: entry.steps, name, from, to, kind: entry.kind, line: entry.line });
   });
   return { courses, changes };
