@@ -19,6 +19,7 @@ _Branch = TypeVar("_Branch", Node, ElementToWrite)
 FIRST = "0.1"
 RULES_DELAYED = "0.2"
 """Since when operands can have a delay."""
+_WITH_RULES = frozenset({"transition_rule", "muscle_activation", "initial_data", "hdsoMod"})
 HINT = 'write version="0.2" on its root'
 
 
@@ -41,7 +42,7 @@ def newer(root: _Branch, version: str = FIRST) -> Iterator[tuple[_Branch, str, s
     elif element is not None:
         since = element.attributes_since
         yield from ((root, name, since[name]) for name in root.attributes if since.get(name, "") > version)
-    if version < RULES_DELAYED and any(map(is_delayed, _rule_texts(root))):
+    if root.tag in _WITH_RULES and version < RULES_DELAYED and any(map(is_delayed, _rule_texts(root))):
         yield root, "@", RULES_DELAYED
     for child in root.children:
         yield from newer(child, version)  # pyright: ignore[reportArgumentType]  # children are of their parent's type
