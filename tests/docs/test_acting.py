@@ -12,6 +12,7 @@ from nuc_engine.bout.replay import replay_bout, replay_inputs
 from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.configurations.describe import describe_model
 from nuc_engine.configurations.describe_text import model_lines
+from nuc_engine.configurations.difference import compare_models
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.verify import Unverifiable, verify_bout
 from sccils_schemas.model import load_model
@@ -68,6 +69,28 @@ def test_show_explains_it(title: str, tmp_path: Path) -> None:
     model, problems = load_model(made(tmp_path / "lin_roach", title))
     assert model is not None, str(problems)
     assert SHOWN[title] in "\n".join(model_lines(describe_model(model)))
+
+
+@pytest.mark.parametrize("title", EXAMPLES)
+def test_diff_tells_it(title: str, tmp_path: Path) -> None:
+    """By what the example is about, not by the HDSOs that it needs."""
+    with_it, without = (
+        load_model(made(tmp_path / "lin_roach", title))[0],
+        load_model(find_configuration("lin_roach"))[0],
+    )
+    assert with_it is not None
+    assert without is not None
+    told = [item.name for item in compare_models(without, with_it) if not item.name.startswith("HDSO")]
+    assert any(TOLD[title] in name for name in told), told
+
+
+TOLD = {
+    "Activation dynamics": "muscle Coxa_RemotorLEV, dynamics, rise",
+    "Magnitude influences": "activation Coxa_PromotorDEP, influence TC1_current",
+    "Central pattern generators": "state TC1_protractionDEP, central",
+    "Controls": "control speed",
+    "Modules above modules": "module Behaviour",
+}
 
 
 @pytest.mark.parametrize(
