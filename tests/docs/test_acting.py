@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,14 @@ def test_what_is_wrong_is_told_as_the_page_has_it(title: str, edit: tuple[str, s
     assert model is None
     told = [str(problem).split(": error: ", 1)[-1] for problem in problems]
     assert any(line in told for line in re.findall(r"^.+$", SECTIONS[title].split("```text\n")[1], re.MULTILINE)), told
+
+
+def test_the_period_of_steps_falls_as_the_speed_control_rises(tmp_path: Path) -> None:
+    config = made(tmp_path / "lin_roach", "Controls")
+    steps: list[int] = []
+    for speed in (0.0, 1.0):
+        out = tmp_path / f"at_{speed}"
+        run_bout(BoutSpec(config=str(config), duration_s=8, out=out, values={"speed": speed}))
+        states = [line.split()[7] for line in (out / "StateData.txt").read_text().splitlines()]
+        steps.append(sum(before < after for before, after in pairwise(states)))
+    assert 4 < steps[0] < steps[1]
