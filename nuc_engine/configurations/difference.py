@@ -220,7 +220,8 @@ def _compare_structure(a: Data, b: Data) -> Iterator[ConfigurationDifference]:
 
 
 def _structure(data: Data) -> Data:
-    return {"joints": data["joints"], "HDSOs": [*data["parameters"], *data["sensors"]]}
+    newer = {part: data[part] for part in ("modules", "controls") if part in data}
+    return {"joints": data["joints"], **newer, "HDSOs": [*data["parameters"], *data["sensors"]]}
 
 
 def _flat(value: Any, path: str = "") -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from nuc_engine.bout.replay import replay_bout, replay_inputs
 from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.configurations.describe import describe_model
 from nuc_engine.configurations.describe_text import model_lines
+from nuc_engine.configurations.difference import compare_models
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.verify import Unverifiable, verify_bout
 from sccils_schemas.model import load_model
@@ -70,6 +72,28 @@ def test_show_explains_it(title: str, tmp_path: Path) -> None:
     assert SHOWN[title] in "\n".join(model_lines(describe_model(model)))
 
 
+@pytest.mark.parametrize("title", EXAMPLES)
+def test_diff_tells_it(title: str, tmp_path: Path) -> None:
+    """By what the example is about, not by the HDSOs that it needs."""
+    with_it, without = (
+        load_model(made(tmp_path / "lin_roach", title))[0],
+        load_model(find_configuration("lin_roach"))[0],
+    )
+    assert with_it is not None
+    assert without is not None
+    told = [item.name for item in compare_models(without, with_it) if not item.name.startswith("HDSO")]
+    assert any(TOLD[title] in name for name in told), told
+
+
+TOLD = {
+    "Activation dynamics": "muscle Coxa_RemotorLEV, dynamics, rise",
+    "Magnitude influences": "activation Coxa_PromotorDEP, influence TC1_current",
+    "Central pattern generators": "state TC1_protractionDEP, central",
+    "Controls": "control speed",
+    "Modules above modules": "module Behaviour",
+}
+
+
 @pytest.mark.parametrize(
     ("title", "edit"),
     [
@@ -85,3 +109,14 @@ def test_what_is_wrong_is_told_as_the_page_has_it(title: str, edit: tuple[str, s
     assert model is None
     told = [str(problem).split(": error: ", 1)[-1] for problem in problems]
     assert any(line in told for line in re.findall(r"^.+$", SECTIONS[title].split("```text\n")[1], re.MULTILINE)), told
+
+
+def test_the_period_of_steps_falls_as_the_speed_control_rises(tmp_path: Path) -> None:
+    config = made(tmp_path / "lin_roach", "Controls")
+    steps: list[int] = []
+    for speed in (0.0, 1.0):
+        out = tmp_path / f"at_{speed}"
+        run_bout(BoutSpec(config=str(config), duration_s=8, out=out, values={"speed": speed}))
+        states = [line.split()[7] for line in (out / "StateData.txt").read_text().splitlines()]
+        steps.append(sum(before < after for before, after in pairwise(states)))
+    assert 4 < steps[0] < steps[1]
