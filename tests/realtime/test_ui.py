@@ -84,7 +84,9 @@ def as_logged(folder: Path, records: list[dict[str, float]], edited: int) -> Non
         assert [record[joint.raw_position] for record in records] == logged[: len(records)]
         assert joint.action is not None
         changes = switches(data.states.column(joint.action).tolist())
-        assert switches([record[joint.action] for record in records]) == changes
+        told = switches([record[joint.action] for record in records])
+        assert told == changes[: len(told)]
+        assert len(changes) - len(told) in (0, 1), "the last switch may be behind the last cycle"
         assert [record[joint.angle] for record in records] == pytest.approx(
             data.sensors.column(joint.angle).tolist()[: len(records)], abs=1e-4
         )
