@@ -113,7 +113,7 @@ def _unsensed(control: JointControl, plan: Plan) -> str:
         return f"HDSO number {control.joint} does not exist"
     hdso, value = plan.hdsos[control.joint], control.value
     felt = {index for motor in plan.motors for index in (motor.angle, motor.current)}
-    if hdso.index not in felt | {signal.output.hdso for signal in plan.signals}:
+    if hdso.index not in felt | {signal.output.hdso for signal in (*plan.signals, *plan.action_signals)}:
         return f"{hdso.name} is no sensor that is measured or computed; expected one of a motor, or a signal"
     if isinstance(value, str):
         fits = value in (OFF, HOLD)

@@ -73,9 +73,9 @@ class Rulebook:
         self._held = [item for item in self._held if item is not tree]
         self._release()
 
-    def set_time(self, now_ns: int) -> None:
-        """Let `time` be this, and what has a delay be what it was its delay before."""
-        self._time_s[0] = now_ns * 1e-9
+    def set_time(self, now_ns: int, start_ns: int) -> None:
+        """Let `time` be this since the start, and what has a delay be what it was its delay before."""
+        self._time_s[0] = (now_ns - start_ns) * 1e-9
         if self.delays.histories:
             self.delays.recall(now_ns)
 

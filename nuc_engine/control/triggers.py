@@ -31,14 +31,14 @@ class Triggers:
         self._drop(gone)
         return len(gone)
 
-    def run(self, now_ns: int) -> list[Changeset]:
-        """Look at every trigger; return what those that fire do, and when."""
-        self._rulebook.set_time(now_ns)
+    def run(self, now_ns: int, start_ns: int) -> list[Changeset]:
+        """Look at every trigger; return what those that fire do, and when. `time` and `until` are since the start."""
+        self._rulebook.set_time(now_ns, start_ns)
         changes: list[Changeset] = []
         spent: list[ArmedTrigger] = []
         for item in self.armed:
             trigger = item.trigger
-            if 0 <= trigger.until_ns <= now_ns:
+            if 0 <= trigger.until_ns <= now_ns - start_ns:
                 spent.append(item)
             elif now_ns >= item.rests_until_ns:
                 if not item.truth():
