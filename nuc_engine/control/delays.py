@@ -1,7 +1,8 @@
 """Operands of some time ago: what rules and activations read where an operand has a delay (section 9.2.4).
 
-A history begins when what reads it comes into force, or its HDSO has a value, and is added to whenever values change: after each exchange, after
-each changeset, and before each evaluation. Until it is as long as a delay, the operand is the earliest value in it.
+A history begins when what reads it comes into force and its HDSO has a value, and is added to whenever values change:
+after each exchange, after each changeset, and before each evaluation. Until it is as long as a delay, the operand is
+the earliest value in it.
 """
 
 from __future__ import annotations

@@ -85,7 +85,13 @@ class Rulebook:
 
     def unset_operand(self, index: int, code: Sequence[int]) -> HdsoPlan | None:
         """Return the first operand that has no value yet, sensors apart: they get theirs with the first exchange."""
-        for ref in operands(self._tree(index, code)):
+        return self.unset_in(self._tree(index, code))
+
+    def unset_in(self, tree: Rule) -> HdsoPlan | None:
+        """Return the same of a rule's tree."""
+        for ref in operands(tree):
+            if ref == TIME:
+                continue
             hdso = self._hdso(ref)
             if hdso.kind in ("parameter", "constant") and not self._store.is_set(hdso.index):
                 return hdso

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nuc_engine.control.rulebook import Predicate, Rulebook
 from nuc_engine.model.changes import Changeset, Trigger
-from sccils_schemas.rules import Rule
+from sccils_schemas.rules import Rule, RuleError
 
 
 class Triggers:
@@ -21,8 +21,13 @@ class Triggers:
         """The requests whose triggers have all done what they were to do; who tells of it takes them away."""
 
     def arm(self, trigger: Trigger, origin: int) -> None:
-        """Add one; `origin` is the request it came with. Raises RuleError for a rule that cannot be."""
+        """Add one; `origin` is the request it came with. Raises RuleError for a rule that cannot be.
+
+        An operand that has no value yet would count as 0, which nobody has said.
+        """
         tree = self._rulebook.read(trigger.rule)
+        if (unset := self._rulebook.unset_in(tree)) is not None:
+            raise RuleError(f"HDSO {unset.id_num} ({unset.name}) has no value")
         self.armed.append(ArmedTrigger(trigger, origin, tree, self._rulebook.hold(tree)))
 
     def forget(self, origin: int) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from nuc_engine import BoutRefused
 from nuc_engine.bout.prepare import prepare_bout
 from nuc_engine.bout.replay import replay_bout, replay_inputs
-from tests.engine.acting import bout, case, hdso
+from tests.engine.acting import bout, case, hdso, rule
 
 TIME = '<signal idNum="340" name="CTr_time" type="time_in_action" of="Coxa-Trochanter" units="s"/>'
 NUMBER = '<signal idNum="341" name="CTr_action" type="action" of="Coxa-Trochanter"/>'
@@ -52,3 +54,28 @@ def test_what_was_not_yet_measured_is_not_remembered_as_0(tmp_path: Path) -> Non
     out = bout(case(hdsos=(hdso(150, "least", 10),), script=trigger), tmp_path)
     assert np.loadtxt(out / "SensData.txt")[:, 1:].max() > 10
     assert fired(out) == []
+
+
+NOTHING = '<hdso idNum="150" name="nothing" datatype="double" numdims="1"><dimsize dimNr="1">1</dimsize></hdso>'
+WAITING = '<when rule="TC1_current &gt; nothing" from="0.3">' + MARK + "</when>"
+CENTRAL = (
+    r'(?s)(<transition_rule [^>]*>(?:(?!</transition_rule>).)*idNum="163"[^>]*/>.*?</transition_rule>)',
+    r'\1<central rule="onward"/>',
+)
+
+
+def test_central_rules_and_triggers_do_not_read_what_has_no_value(tmp_path: Path) -> None:
+    central = case(CENTRAL, hdsos=(NOTHING, rule(153, "onward", "TC1_current &gt; nothing")))
+    with pytest.raises(BoutRefused, match="used by the central rule of CTr_LevationPRO, has no value"):
+        bout(central, tmp_path / "central")
+    with pytest.raises(BoutRefused, match="used by the rule of <when>, has no value"):
+        bout(case(hdsos=(NOTHING,), script=WAITING), tmp_path / "when")
+
+
+@pytest.mark.parametrize(("at_s", "refused"), [(0.2, False), (0.4, True)])
+def test_a_trigger_is_armed_only_once_its_operands_have_values(at_s: float, refused: bool, tmp_path: Path) -> None:
+    late = f'<hdsoMod idNum="150" NumElts="1" datatype="double" time="{at_s}">-5</hdsoMod>'
+    out = bout(case(hdsos=(NOTHING,), script=late + WAITING), tmp_path)
+    told = [line for line in (out / "Infolog.txt").read_text().splitlines() if " trigger_refused " in line]
+    assert bool(told) == refused
+    assert fired(out) == ([] if refused else [300])
