@@ -10,6 +10,7 @@ import pytest
 from nuc_engine import BoutRefused
 from nuc_engine.bout.prepare import prepare_bout
 from nuc_engine.bout.replay import replay_bout, replay_inputs
+from nuc_engine.verify import verify_bout
 from tests.engine.acting import bout, case, hdso, rule
 
 TIME = '<signal idNum="340" name="CTr_time" type="time_in_action" of="Coxa-Trochanter" units="s"/>'
@@ -79,3 +80,26 @@ def test_a_trigger_is_armed_only_once_its_operands_have_values(at_s: float, refu
     told = [line for line in (out / "Infolog.txt").read_text().splitlines() if " trigger_refused " in line]
     assert bool(told) == refused
     assert fired(out) == ([] if refused else [300])
+
+
+def test_a_signal_that_is_no_number_is_told_and_drives_nothing(tmp_path: Path) -> None:
+    """The denominator of a filter begins with 0 for a while."""
+    filtered = '<signal idNum="340" name="filtered" type="iir" inputs="FT_angle" parameters="b a" per_sample="y"/>'
+    denominator = hdso(151, "a", "1 -0.9").replace('dimNr="1">1<', 'dimNr="1">2<')
+    script = (
+        '<hdsoMod idNum="151" NumElts="2" datatype="double" time="0.3">0 0</hdsoMod>'
+        '<hdsoMod idNum="151" NumElts="2" datatype="double" time="0.6">1 -0.9</hdsoMod>'
+    )
+    trigger = '<when rule="filtered &gt; b" from="0.4" times="0"><hdsoMod idNum="109" NumElts="1">61</hdsoMod></when>'
+    out = bout(
+        case(hdsos=(hdso(150, "b", 0.1), denominator), signals=(filtered,), script=script + trigger), tmp_path / "bout"
+    )
+    told = [line for line in (out / "Infolog.txt").read_text().splitlines() if " bad_signal " in line]
+    assert len(told) == 1
+    assert "filtered is no number" in told[0]
+    assert 300 <= int(told[0].split()[0]) // 1_000_000 < 310
+    assert fired(out)[0] >= 600
+    assert np.isfinite(np.loadtxt(out / "PlantData.txt")).all()
+    assert replay_inputs(out).identical
+    plain = case(hdsos=(hdso(150, "b", 0.1), denominator), signals=(filtered,), script=script)
+    assert verify_bout(bout(plain, tmp_path / "plain")).good
