@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -103,3 +104,10 @@ def test_a_signal_that_is_no_number_is_told_and_drives_nothing(tmp_path: Path) -
     assert replay_inputs(out).identical
     plain = case(hdsos=(hdso(150, "b", 0.1), denominator), signals=(filtered,), script=script)
     assert verify_bout(bout(plain, tmp_path / "plain")).good
+
+
+@pytest.mark.parametrize("signals", [(), ('<signal idNum="340" name="hiss" type="noise" parameters="sd"/>',)])
+def test_beside_a_leg_the_manifest_has_the_seed_of_noise(signals: tuple[str, ...], tmp_path: Path) -> None:
+    out = bout(case(hdsos=(hdso(150, "sd", 1),), signals=signals, seconds=0.3), tmp_path, "real")
+    spec = json.loads((out / "manifest.json").read_text())["spec"]
+    assert spec.get("noise_seed") == (0 if signals else None)
