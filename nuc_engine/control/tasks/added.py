@@ -25,8 +25,8 @@ class HdsoValues:
     def __setitem__(self, name: str, values: tuple[int | float, ...]) -> None:
         """Write its first elements: a parameter, or a sensor nothing feeds. Raises KeyError, or ValueError."""
         hdso = self._plan.hdso(name)
-        if hdso.kind in ("constant", "boolstring") or hdso.index in self._measured:
-            expected = "a parameter or a sensor that neither a motor nor a block feeds"
+        if hdso.kind in ("constant", "boolstring") or hdso.index in self._measured or hdso.owner:
+            expected = "a parameter without another writer, or a sensor that neither a motor nor a block feeds"
             raise ValueError(f"{name} is not written by tasks; expected {expected}")
         if reason := unfit(hdso, values):
             raise ValueError(f"{name}: {reason}")
