@@ -332,7 +332,9 @@ class Dispatcher:
         try:
             self.triggers.arm(trigger, origin)
         except RuleError as error:
-            self._event(self._clock.now_ns, "trigger_refused", f"when {trigger.rule}: {error}")
+            now_ns = self._clock.now_ns
+            self._event(now_ns, "trigger_refused", f"when {trigger.rule}: {error}")
+            self._recorder.done(now_ns, Changeset(now_ns, (), origin=origin), 1)
 
     def _next_period(self, entry: TaskEntry, begun_ns: int, done_ns: int) -> None:
         """Release the task at its next period that is neither before its end nor the instant it has just run at."""

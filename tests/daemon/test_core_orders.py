@@ -407,3 +407,17 @@ def test_the_time_of_triggers_is_that_of_the_bout():
     told = bench.records()
     assert request in [content[0] for kind, content in told if kind == RecordKind.DONE]
     assert RecordKind.APPLIED not in {kind for kind, _ in told}
+
+
+def test_a_trigger_that_reads_what_has_no_value_is_told_and_waits_no_longer():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    unset = bench.hdso(103)
+    bench.core.store.flags[unset] = 0
+    bench.records()
+    request = bench.order(CoreCommand.CHANGESET, 0, [], [], [trigger(bench.hdso(102), rule="302 > 103")])
+    bench.run(0.1)
+    told = bench.records()
+    assert [content[3] for kind, content in told if kind == RecordKind.DONE and content[0] == request] == [1]
+    assert "trigger_refused" in str([content for kind, content in told if kind == RecordKind.EVENT])

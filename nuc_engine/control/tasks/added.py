@@ -16,7 +16,8 @@ class HdsoValues:
     def __init__(self, plan: Plan, store: Store) -> None:
         self._plan, self._store = plan, store
         self._measured = {index for motor in plan.motors for index in (motor.angle, motor.current)}
-        self._measured |= {signal.output.hdso for signal in (*plan.signals, *plan.action_signals)}
+        self._measured |= {signal.output.hdso for signal in plan.signals}
+        self._measured |= {signal.output.hdso for signal in plan.action_signals}
 
     def __getitem__(self, name: str) -> tuple[int | float, ...] | None:
         """Return the elements of an HDSO, None while it has no value. Raises KeyError where there is none."""
