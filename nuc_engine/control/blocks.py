@@ -20,6 +20,9 @@ from nuc_engine.model.extensions import find_extension
 from nuc_engine.model.plan import SignalPlan
 from nuc_engine.model.store import BufferView, Store
 
+LIVE_SEED = 0
+"""What noise is drawn from beside a real leg, where bouts have no seed."""
+
 Cells = Sequence[tuple[BufferView, int]]
 
 

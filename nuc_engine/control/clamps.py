@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from array import array
 
+from nuc_engine.control.tasks.acting import ActingTransition
 from nuc_engine.control.tasks.motor_conversion import MotorConversion
 from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
+from nuc_engine.control.tasks.state_transition import StateTransition
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import TYPES, BufferView, Store
 
@@ -20,9 +22,18 @@ OFF, HOLD = "off", "hold"
 class Clamps:
     """The clamps of one model, none at first."""
 
-    def __init__(self, plan: Plan, store: Store, conversion: MotorConversion, muscles: MuscleConversion) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        conversion: MotorConversion,
+        transition: StateTransition,
+        muscles: MuscleConversion,
+    ) -> None:
         self._plan, self._store = plan, store
-        self._conversion, self._muscles = conversion, muscles
+        self._measures = [conversion.measure, muscles.measure]
+        if isinstance(transition, ActingTransition):
+            self._measures.append(transition.measure)
 
     def apply(self, index: int, value: float | str) -> None:
         """Let a sensor be sensed as this number from now on, as it is sensed now (`hold`), or as measured (`off`)."""
@@ -42,5 +53,5 @@ class Clamps:
             self._store.flags[index] = 1
 
     def _measure(self, index: int, view: BufferView, at: int) -> None:
-        self._conversion.measure(index, view, at)
-        self._muscles.measure(index, view, at)
+        for measure in self._measures:
+            measure(index, view, at)

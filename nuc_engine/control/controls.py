@@ -113,7 +113,8 @@ def _unsensed(control: JointControl, plan: Plan) -> str:
         return f"HDSO number {control.joint} does not exist"
     hdso, value = plan.hdsos[control.joint], control.value
     felt = {index for motor in plan.motors for index in (motor.angle, motor.current)}
-    if hdso.index not in felt | {signal.output.hdso for signal in plan.signals}:
+    felt |= {signal.output.hdso for signal in plan.signals} | {signal.output.hdso for signal in plan.action_signals}
+    if hdso.index not in felt:
         return f"{hdso.name} is no sensor that is measured or computed; expected one of a motor, or a signal"
     if isinstance(value, str):
         fits = value in (OFF, HOLD)

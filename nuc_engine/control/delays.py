@@ -1,7 +1,8 @@
 """Operands of some time ago: what rules and activations read where an operand has a delay (section 9.2.4).
 
-A history begins when what reads it comes into force, and is added to whenever values change: after each exchange, after
-each changeset, and before each evaluation. Until it is as long as a delay, the operand is the earliest value in it.
+A history begins when what reads it comes into force and its HDSO has a value, and is added to whenever values change:
+after each exchange, after each changeset, and before each evaluation. Until it is as long as a delay, the operand is
+the earliest value in it.
 """
 
 from __future__ import annotations
@@ -46,8 +47,11 @@ class Delays:
 
     def record(self, now_ns: int) -> None:
         """Take note of values as they are from now on."""
+        flags = self._store.flags
         for history in self.histories:
-            history.line.put(now_ns, float(history.view[history.at]))
+            # What has not been measured yet was nothing, not 0.
+            if flags[history.hdso]:
+                history.line.put(now_ns, float(history.view[history.at]))
 
     def recall(self, now_ns: int) -> None:
         """Let every operand be what it was its delay before now."""

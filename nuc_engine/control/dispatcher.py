@@ -145,7 +145,7 @@ class Dispatcher:
         )
         self.transition = transition_of(plan)(plan, self.store, self.board, self.rulebook)
         self.muscles = MuscleConversion(plan, self.store, self.board)
-        self.controls.sense = Clamps(plan, self.store, self._conversion, self.muscles).apply
+        self.controls.sense = Clamps(plan, self.store, self._conversion, self.transition, self.muscles).apply
         self.triggers = Triggers(self.rulebook)
         self.script = Script(
             plan,
@@ -315,7 +315,7 @@ class Dispatcher:
         self._next_period(entry, now_ns, self._done_ns(now_ns, entry))
 
     def _run_triggers(self, now_ns: int) -> None:
-        changes = self.triggers.run(now_ns)
+        changes = self.triggers.run(now_ns, self.start_ns)
         for change in changes:
             later = f", acts {(change.time_ns - now_ns) * 1e-9:g} s later" if change.time_ns > now_ns else ""
             self._event(now_ns, "trigger", f"{change.cause}{later}, cycle {self.board.cycle}")
@@ -332,7 +332,9 @@ class Dispatcher:
         try:
             self.triggers.arm(trigger, origin)
         except RuleError as error:
-            self._event(self._clock.now_ns, "trigger_refused", f"when {trigger.rule}: {error}")
+            now_ns = self._clock.now_ns
+            self._event(now_ns, "trigger_refused", f"when {trigger.rule}: {error}")
+            self._recorder.done(now_ns, Changeset(now_ns, (), origin=origin), 1)
 
     def _next_period(self, entry: TaskEntry, begun_ns: int, done_ns: int) -> None:
         """Release the task at its next period that is neither before its end nor the instant it has just run at."""

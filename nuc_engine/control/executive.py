@@ -51,6 +51,7 @@ class Executive(Dispatcher):
         )
         self._cycled_bus = bus
         self._horizon = 0
+        self.transition.begin(self.start_ns)
 
     def run_until(self, end_ns: int) -> None:
         """Run everything that is due before `end_ns`. Raises EngineFault, or the plant's own fault."""

@@ -73,9 +73,9 @@ class Rulebook:
         self._held = [item for item in self._held if item is not tree]
         self._release()
 
-    def set_time(self, now_ns: int) -> None:
-        """Let `time` be this, and what has a delay be what it was its delay before."""
-        self._time_s[0] = now_ns * 1e-9
+    def set_time(self, now_ns: int, start_ns: int) -> None:
+        """Let `time` be this since the start, and what has a delay be what it was its delay before."""
+        self._time_s[0] = (now_ns - start_ns) * 1e-9
         if self.delays.histories:
             self.delays.recall(now_ns)
 
@@ -85,7 +85,13 @@ class Rulebook:
 
     def unset_operand(self, index: int, code: Sequence[int]) -> HdsoPlan | None:
         """Return the first operand that has no value yet, sensors apart: they get theirs with the first exchange."""
-        for ref in operands(self._tree(index, code)):
+        return self.unset_in(self._tree(index, code))
+
+    def unset_in(self, tree: Rule) -> HdsoPlan | None:
+        """Return the same of a rule's tree."""
+        for ref in operands(tree):
+            if ref == TIME:
+                continue
             hdso = self._hdso(ref)
             if hdso.kind in ("parameter", "constant") and not self._store.is_set(hdso.index):
                 return hdso

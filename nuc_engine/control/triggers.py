@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nuc_engine.control.rulebook import Predicate, Rulebook
 from nuc_engine.model.changes import Changeset, Trigger
-from sccils_schemas.rules import Rule
+from sccils_schemas.rules import Rule, RuleError
 
 
 class Triggers:
@@ -21,8 +21,13 @@ class Triggers:
         """The requests whose triggers have all done what they were to do; who tells of it takes them away."""
 
     def arm(self, trigger: Trigger, origin: int) -> None:
-        """Add one; `origin` is the request it came with. Raises RuleError for a rule that cannot be."""
+        """Add one; `origin` is the request it came with. Raises RuleError for a rule that cannot be.
+
+        An operand that has no value yet would count as 0, which nobody has said.
+        """
         tree = self._rulebook.read(trigger.rule)
+        if (unset := self._rulebook.unset_in(tree)) is not None:
+            raise RuleError(f"HDSO {unset.id_num} ({unset.name}) has no value")
         self.armed.append(ArmedTrigger(trigger, origin, tree, self._rulebook.hold(tree)))
 
     def forget(self, origin: int) -> int:
@@ -31,14 +36,14 @@ class Triggers:
         self._drop(gone)
         return len(gone)
 
-    def run(self, now_ns: int) -> list[Changeset]:
-        """Look at every trigger; return what those that fire do, and when."""
-        self._rulebook.set_time(now_ns)
+    def run(self, now_ns: int, start_ns: int) -> list[Changeset]:
+        """Look at every trigger; return what those that fire do, and when. `time` and `until` are since the start."""
+        self._rulebook.set_time(now_ns, start_ns)
         changes: list[Changeset] = []
         spent: list[ArmedTrigger] = []
         for item in self.armed:
             trigger = item.trigger
-            if 0 <= trigger.until_ns <= now_ns:
+            if 0 <= trigger.until_ns <= now_ns - start_ns:
                 spent.append(item)
             elif now_ns >= item.rests_until_ns:
                 if not item.truth():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from drivers.bus import Bus, all_counts
 from drivers.clock import Clock
 from drivers.port import NEVER
+from nuc_engine.control.blocks import LIVE_SEED
 from nuc_engine.control.dispatcher import Dispatcher, TaskEntry
 from nuc_engine.control.faults import FAULTS, Process
 from nuc_engine.control.tasks.board import Drive
@@ -64,6 +65,7 @@ class LiveExecutive(Dispatcher):
             limits=limits,
             approach_deg_s=approach_deg_s,
             keep_store=keep_store,
+            seed=LIVE_SEED,
         )
         self._live_bus, self._ring_recorder, self._words = bus, recorder, block.words
         self._statistics = statistics = block.statistics

@@ -15,6 +15,8 @@ from drivers.bus import Bus
 from drivers.clock import WaitingClock
 from drivers.port import NEVER
 from drivers.servo import ReplyStatus
+from nuc_engine.control.clamps import OFF as AS_MEASURED
+from nuc_engine.control.controls import SENSE
 from nuc_engine.control.faults import FAULTS, OFF, Effect, Process, hint_of
 from nuc_engine.control.tasks.board import Drive
 from nuc_engine.daemon.block import Block, Word
@@ -323,6 +325,9 @@ class EngineState:
         self.recorder.tell(RecordKind.BOUT_END, now, self.bout, state, reason)
         self.bout = self.words[Word.BOUT] = 0
         self.stop_at_ns = NEVER
+        # What was clamped for this bout is sensed again: the next one has the same store.
+        for index in tuple(self.store.parted):
+            live.controls.apply(JointControl(SENSE, index, AS_MEASURED))
 
     def _forget_statistics(self) -> None:
         for statistics in self.block.statistics.values():

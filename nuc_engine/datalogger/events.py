@@ -26,6 +26,8 @@ _LEVELS: Mapping[str, str] = MappingProxyType(
         "records_lost": "error",
         "privilege_missing": "warning",
         "control_refused": "warning",
+        "trigger_refused": "warning",
+        "bad_signal": "warning",
         "edit_refused": "warning",
         "script_cut": "warning",
         "log_shortened": "error",

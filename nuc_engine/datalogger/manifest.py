@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from drivers.units import NS_PER_S
+from nuc_engine.control.blocks import LIVE_SEED
 from nuc_engine.datalogger.commits import OpenBout
 from nuc_engine.datalogger.kernellog import open_kmsg
 from nuc_engine.model.extensions import installed
@@ -56,6 +57,7 @@ def bout_manifest(
             "limits": dict(options["limits"]),
             "approach_deg_s": options["approach_deg_s"],
             "gravity_compensation": options.get("gravity_compensation", 0.0),
+            **({"noise_seed": LIVE_SEED} if plan.signals else {}),
         },
         options=options,
         labels=state.labels,

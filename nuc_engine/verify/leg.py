@@ -188,9 +188,9 @@ class Leg:
 
     def _then(self, number: int, late_us: int) -> Number:
         """Return what an HDSO was so long before now: its last value up to then, or the earliest that is known."""
-        if not late_us:
+        past = self.past[number] if late_us else []
+        if not past:
             return self.store.held[number][0]
-        past = self.past[number]
         then = self.now_ns - min(1000 * late_us, LONGEST_NS)
         return past[max(bisect_right(past, then, key=lambda item: item[0]) - 1, 0)][1]
 
@@ -204,7 +204,8 @@ class Leg:
         """Take note of what values are from now on."""
         self.now_ns = now_ns
         for number, past in self.past.items():
-            past.append((now_ns, self.store.held[number][0]))
+            if number in self.store.given:
+                past.append((now_ns, self.store.held[number][0]))
 
     def _tell(self, now_ns: int, kind: str, whom: str, text: str) -> None:
         """Tell of what may come often once a second at most."""

@@ -118,36 +118,51 @@ def unset_operands(number: int, table: HdsoTable) -> list[HdsoEntry]:
 
     A rule with more rules inside it than any may have is not looked at to its end.
     """
+    return unset_in(table.values.get(number), table)
+
+
+def unset_in(text: object, table: HdsoTable) -> list[HdsoEntry]:
+    """Return the same of a rule's text."""
     found: dict[int, HdsoEntry] = {}
-    seen = {number}
-    ahead = [number]
-    while ahead and len(seen) <= MAX_RULE_TERMS:
-        tree = read_rule(table.values.get(ahead.pop()))
+    seen: set[int] = set()
+    ahead = [text]
+    while ahead and len(seen) < MAX_RULE_TERMS:
+        tree = read_rule(ahead.pop())
         for entry in filter(None, map(table.get, () if tree is None else operands(tree))):
             inner = entry.hdso.id_num
             if entry.kind != "sensor" and inner not in table.values:
                 found[inner] = entry
             elif entry.kind == "boolstring" and inner not in seen:
                 seen.add(inner)
-                ahead.append(inner)
+                ahead.append(table.values.get(inner))
     return list(found.values())
 
 
 def check_start(
     jointlist: JointList, table: HdsoTable, file: str, problems: Problems, script: str | None = None
 ) -> None:
-    """Report what entry rules read although nothing gives it a value by the time they are first evaluated.
+    """Report what rules of states read although nothing gives it a value by the time they are first evaluated.
 
     `table` holds the values of that moment; `script` is the file that had the last word on them, if there is one.
     """
     told: set[int] = set()
-    for state in (state for state in all_states(jointlist) if state.rule.mods):
-        holder = table.get(state.rule.mods[0].ref)
+    used = [
+        (mods[0].ref, state.rule.line, f"the rule of {state.name}")
+        for state in all_states(jointlist)
+        if (mods := state.rule.mods)
+    ]
+    used += [
+        (state.central.rule, state.central.line, f"the central rule of {state.name}")
+        for state in all_states(jointlist)
+        if state.central is not None
+    ]
+    for ref, line, whose in used:
+        holder = table.get(ref)
         for entry in () if holder is None else unset_operands(holder.hdso.id_num, table):
             if entry.hdso.id_num not in told:
                 told.add(entry.hdso.id_num)
-                what = f"{entry}, used by the rule of {state.name}, has no value when rules are first evaluated"
-                place = (file, state.rule.line) if script is None else (script, 0)
+                what = f"{entry}, used by {whose}, has no value when rules are first evaluated"
+                place = (file, line) if script is None else (script, 0)
                 problems.error(*place, what, "initial_data for it, or a write by a script at time 0")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 from sccils_schemas.checks.hdso_table import ENGINE_TIMES, HdsoTable, SourcePlace
-from sccils_schemas.checks.rules import check_rule
-from sccils_schemas.documents import HdsoScript, SenseClamp, When
+from sccils_schemas.checks.rules import check_rule, unset_in
+from sccils_schemas.documents import HdsoMod, HdsoScript, SenseClamp, When
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.problems import Problems
 from sccils_schemas.rules import TIME
@@ -18,7 +18,7 @@ def check_senses(script: HdsoScript, table: HdsoTable | None, file: str, problem
         if isinstance(entry, SenseClamp):
             _check_sense(entry, table, file, problems)
         elif isinstance(entry, When):
-            _check_when(entry, table, file, problems)
+            _check_when(entry, script, table, file, problems)
 
 
 def _check_sense(sense: SenseClamp, table: HdsoTable | None, file: str, problems: Problems) -> None:
@@ -38,7 +38,7 @@ def _check_sense(sense: SenseClamp, table: HdsoTable | None, file: str, problems
         problems.error(file, line, f"{entry} is not sensed", "a sensor of a motor, or a signal")
 
 
-def _check_when(when: When, table: HdsoTable | None, file: str, problems: Problems) -> None:
+def _check_when(when: When, script: HdsoScript, table: HdsoTable | None, file: str, problems: Problems) -> None:
     def at(name: str) -> int:
         return attribute_line(when.line, name)
 
@@ -53,3 +53,9 @@ def _check_when(when: When, table: HdsoTable | None, file: str, problems: Proble
         return
     place = SourcePlace(file, when.line)
     check_rule(when.rule, None, table, lambda place_at: place.attribute("rule", place_at), problems, known=(TIME,))
+    # What the script gives a value to is judged when the trigger is armed.
+    written = {entry.ref for entry in script.entries if isinstance(entry, HdsoMod)}
+    for entry in unset_in(when.rule, table):
+        if not written & {entry.hdso.id_num, entry.hdso.name}:
+            what = f"{entry}, used by the rule of <when>, has no value"
+            problems.error(file, at("rule"), what, "initial_data for it, or a write by the script")

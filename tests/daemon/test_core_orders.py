@@ -311,6 +311,26 @@ def test_a_clamp_is_made_in_a_bout_only_and_both_values_are_told():
     assert RecordKind.SENSED not in {kind for kind, _ in bench.records()}
 
 
+def test_a_clamp_ends_with_its_bout():
+    bench = Bench()
+    bench.run(0.05)
+    load = bench.hdso(302)
+    for bout in (1, 2):
+        bench.order(CoreCommand.RUN, 0, -1, bout)
+        bench.run(0.1)
+        bench.records()
+        bench.run(0.1)
+        assert RecordKind.SENSED not in {kind for kind, _ in bench.records()}
+        bench.order(CoreCommand.CHANGESET, -1, [], [["sense", load, 0.5]])
+        bench.run(0.1)
+        bench.order(CoreCommand.STOP, "hold")
+        bench.run(0.1)
+        bench.records()
+        bench.run(0.1)
+        assert bench.core.store.values(load) != (0.5,)
+        assert RecordKind.SENSED not in {kind for kind, _ in bench.records()}
+
+
 def trigger(index, rule="191", holds_ns=0, after_ns=0, until_ns=-1, times=1):
     return [rule, holds_ns, after_ns, until_ns, times, 0, [[index, [17.5]]]]
 
@@ -367,3 +387,37 @@ def test_a_trigger_that_cannot_be_is_refused(row, words):
     (refused,) = [told for kind, told in bench.records() if kind == RecordKind.ACK]
     assert refused[1] is False
     assert words in refused[4]
+
+
+def test_the_time_of_triggers_is_that_of_the_bout():
+    """The clock of the machine stands at several seconds: `time` and `until` count from the start."""
+    bench = Bench()
+    bench.run(0.05)
+    limit, written = bench.hdso(103), bench.hdso(102)
+    bench.order(CoreCommand.CHANGESET, -1, [[limit, [0.4]]], [])
+    bench.start(0.2)
+    bench.records()
+    bench.order(CoreCommand.CHANGESET, 0, [], [], [trigger(written, rule="time < 103", until_ns=400 * MS)])
+    request = bench.order(CoreCommand.CHANGESET, 0, [], [], [trigger(written, rule="time > 103", until_ns=350 * MS)])
+    bench.run(0.1)
+    told = bench.records()
+    assert [content[3] for kind, content in told if kind == RecordKind.APPLIED] == [[17.5]]
+    assert request not in [content[0] for kind, content in told if kind == RecordKind.DONE]
+    bench.run(0.2)
+    told = bench.records()
+    assert request in [content[0] for kind, content in told if kind == RecordKind.DONE]
+    assert RecordKind.APPLIED not in {kind for kind, _ in told}
+
+
+def test_a_trigger_that_reads_what_has_no_value_is_told_and_waits_no_longer():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    unset = bench.hdso(103)
+    bench.core.store.flags[unset] = 0
+    bench.records()
+    request = bench.order(CoreCommand.CHANGESET, 0, [], [], [trigger(bench.hdso(102), rule="302 > 103")])
+    bench.run(0.1)
+    told = bench.records()
+    assert [content[3] for kind, content in told if kind == RecordKind.DONE and content[0] == request] == [1]
+    assert "trigger_refused" in str([content for kind, content in told if kind == RecordKind.EVENT])

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -215,3 +216,12 @@ def test_a_task_writes_no_measurement_no_rule_and_nothing_out_of_range(name, val
     assert hdsos["motor_speed"] == (2,) == store.values(plan.hdso("motor_speed").index)
     with pytest.raises(KeyError):
         hdsos["no_such_name"] = (1,)
+
+
+def test_a_task_does_not_write_what_a_control_or_a_module_writes():
+    plan = build_plan(load_model(find_configuration("lin_roach"))[0])
+    at = plan.hdso("motor_speed").index
+    owned = [replace(hdso, owner="the control speed") if hdso.index == at else hdso for hdso in plan.hdsos]
+    plan = replace(plan, hdsos=tuple(owned))
+    with pytest.raises(ValueError, match="a parameter without another writer"):
+        HdsoValues(plan, Store(plan))["motor_speed"] = (2,)

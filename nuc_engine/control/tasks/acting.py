@@ -58,6 +58,11 @@ class ActingTransition(ExtendedTransition):
         for switch in self._switches:
             switch.entered_ns = now_ns
         self._dynamics.begin(now_ns)
+        self._signals.run(now_ns)
+
+    def measure(self, index: int, view: BufferView, at: int) -> None:
+        """Put what is computed of this signal about actions into this cell from now on."""
+        self._signals.measure(index, view, at)
 
     def run(self, now_ns: int) -> None:
         """Evaluate everything. Does nothing before every sensor has a value."""

@@ -17,6 +17,7 @@ class HdsoValues:
         self._plan, self._store = plan, store
         self._measured = {index for motor in plan.motors for index in (motor.angle, motor.current)}
         self._measured |= {signal.output.hdso for signal in plan.signals}
+        self._measured |= {signal.output.hdso for signal in plan.action_signals}
 
     def __getitem__(self, name: str) -> tuple[int | float, ...] | None:
         """Return the elements of an HDSO, None while it has no value. Raises KeyError where there is none."""
@@ -25,8 +26,8 @@ class HdsoValues:
     def __setitem__(self, name: str, values: tuple[int | float, ...]) -> None:
         """Write its first elements: a parameter, or a sensor nothing feeds. Raises KeyError, or ValueError."""
         hdso = self._plan.hdso(name)
-        if hdso.kind in ("constant", "boolstring") or hdso.index in self._measured:
-            expected = "a parameter or a sensor that neither a motor nor a block feeds"
+        if hdso.kind in ("constant", "boolstring") or hdso.index in self._measured or hdso.owner:
+            expected = "a parameter without another writer, or a sensor that neither a motor nor a block feeds"
             raise ValueError(f"{name} is not written by tasks; expected {expected}")
         if reason := unfit(hdso, values):
             raise ValueError(f"{name}: {reason}")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 from nuc_engine.control.blocks import SignalBlock, make_block
+from nuc_engine.control.faults import FAULTS
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.motor_conversion import MotorConversion, SensorChannel
 from nuc_engine.model.plan import Plan, SignalPlan
 from nuc_engine.model.store import BufferView, Store
+
+_AGAIN_NS = FAULTS["bad_command"].again_ns
 
 
 class SignalConversion(MotorConversion):
@@ -48,7 +51,15 @@ class SignalConversion(MotorConversion):
                     self._flags[signal.index] = 1
                 signal.time_ns = stamps[at] = time_ns
                 signal.view[signal.at] = value
+                if value - value != 0.0:
+                    self._no_number(signal, now_ns)
             at += 1
+
+    def _no_number(self, signal: SignalCell, now_ns: int) -> None:
+        if now_ns - signal.reported_ns >= _AGAIN_NS:
+            signal.reported_ns = now_ns
+            text = f"{signal.name} is no number: what compares it is false (look at the parameters of its block)"
+            self._board.on_event(now_ns, "bad_signal", text)
 
     def measure(self, index: int, view: BufferView, at: int) -> None:
         """Put what is measured of this sensor, or computed of this signal, into this cell from now on."""
@@ -67,6 +78,7 @@ class SignalCell:
         sources = signal.sources or tuple(range(len(plan.motors)))
         self.source, self.more = sources[0], sources[1:]
         self.time_ns = -1
+        self.name, self.reported_ns = signal.name, -_AGAIN_NS
         if signal.type == "rawload":
             channel = channels[signal.sources[0]]
             channel.remember()
