@@ -24,8 +24,7 @@ from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.experiments.protocol import NOT_VALID, TableRow
 from nuc_engine.experiments.trials import run_trial
 from nuc_engine.figures.canvas import new_figure, save_figure
-from nuc_engine.machine.locations import find_configuration
-from nuc_engine.plants.spec import PLANT_SPEC_FILE
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration
 
 PAGE = Path("docs/experiments/maps.md")
 PICTURE = "maps.png"

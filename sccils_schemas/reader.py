@@ -55,7 +55,9 @@ class Reader:
         """Note that an element, or an attribute of one, is not of the document's version."""
         line, what = (attribute_line(node.line, attribute), f"{attribute} of ") if attribute else (node.line, "")
         hint = f'write version="{since}" on its root'
-        self._problems.error(self.file, line, f"{what}<{node.tag}> is of SCCILS {since}", "a document of it", hint)
+        self._problems.error(
+            self.file, line, f"{what}<{node.tag}> is of SCCILS {since}", "a document of that version", hint
+        )
 
     def guess(self, word: str, known: Sequence[str]) -> str:
         """Return what was probably meant, as long as guessing is worth its time."""

@@ -6,6 +6,8 @@ when there is one, and `mapping` looks there as it reads. Delays of operands are
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -23,6 +25,13 @@ def check_delays(reader: Reader, root: Node) -> None:
     """Report every delay in a document of a version that has none. Worth calling where there is an @ in it."""
     for node in _delayed(root, FIRST_VERSION):
         reader.newer(node, "@", DELAYS)
+
+
+@functools.cache
+def newer_names() -> re.Pattern[str]:
+    """Return what finds in a document's text all that is newer than the first version, and perhaps more."""
+    tags = [f"<{tag}[ />]" for tag, element in ELEMENTS.items() if element.newest]
+    return re.compile("|".join(["@", *tags]))
 
 
 def find_newer(root: ElementToWrite) -> Iterator[tuple[str, str, str]]:

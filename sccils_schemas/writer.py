@@ -10,9 +10,8 @@ import re
 from sccils_schemas import elements
 from sccils_schemas.documents import Document, ScriptEntry
 from sccils_schemas.mapping import ElementToWrite
-from sccils_schemas.names import shorten
 from sccils_schemas.problems import SccilsError
-from sccils_schemas.versions import find_newer
+from sccils_schemas.versions import find_newer, newer_names
 from sccils_schemas.xmlread import DTD_OF_ROOT
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -29,19 +28,19 @@ def write(document: Document) -> bytes:
     version that the document says it is of.
     """
     root = _element(document)
-    for tag, attribute, since in find_newer(root):
-        what = f"{attribute} of <{tag}>" if attribute else f"<{tag}>"
-        raise SccilsError(f"{what} is of SCCILS {since}: make the document one of that version")
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<!DOCTYPE {root.tag} SYSTEM "{DTD_OF_ROOT[root.tag]}">']
     _lay_out(root, 0, lines)
-    return ("\n".join(lines) + "\n").encode()
+    text = _legal("\n".join(lines) + "\n")
+    if newer_names().search(text):
+        _check_version(root)
+    return text.encode()
 
 
 def write_entry(entry: ScriptEntry) -> str:
     """Return one entry of a script as a line of XML. Raises SccilsError for values XML cannot hold."""
     lines: list[str] = []
     _lay_out(_element(entry), 0, lines)
-    return "".join(lines)
+    return _legal("".join(lines))
 
 
 def _element(document: Document | ScriptEntry) -> ElementToWrite:
@@ -51,12 +50,16 @@ def _element(document: Document | ScriptEntry) -> ElementToWrite:
         raise SccilsError(str(error)) from error
 
 
+def _check_version(root: ElementToWrite) -> None:
+    for tag, attribute, since in find_newer(root):
+        what = f"{attribute} of <{tag}>" if attribute else f"<{tag}>"
+        raise SccilsError(f"{what} is of SCCILS {since}: make the document one of that version")
+
+
 def _lay_out(element: ElementToWrite, depth: int, lines: list[str]) -> None:
     indent = "  " * depth
-    attributes = "".join(
-        f' {name}="{_legal(value).translate(_IN_ATTRIBUTE)}"' for name, value in element.attributes.items()
-    )
-    text = _legal(element.text).translate(_IN_TEXT)
+    attributes = "".join(f' {name}="{value.translate(_IN_ATTRIBUTE)}"' for name, value in element.attributes.items())
+    text = element.text.translate(_IN_TEXT)
     if not element.children:
         end = f">{text}</{element.tag}>" if text else "/>"
         lines.append(f"{indent}<{element.tag}{attributes}{end}")
@@ -70,5 +73,6 @@ def _lay_out(element: ElementToWrite, depth: int, lines: list[str]) -> None:
 def _legal(text: str) -> str:
     wrong = _ILLEGAL.search(text)
     if wrong:
-        raise SccilsError(f"{wrong.group()!r} in '{shorten(text, 30)}' cannot stand in XML")
+        where = text[max(0, wrong.start() - 15) : wrong.start() + 15]
+        raise SccilsError(f"{wrong.group()!r} in {where!r} cannot stand in XML")
     return text

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nuc_engine.batch.errors import BulkRefused
-from nuc_engine.machine.locations import find_configuration, find_script
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, spec_file
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration, find_script
+from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording.files import SCRIPT_FILE
 from sccils_schemas.model import MODEL_FILES
 

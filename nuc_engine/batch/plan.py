@@ -19,11 +19,11 @@ from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.inputs import BoutInputs, read_inputs
 from nuc_engine.batch.task import BoutTask, Value, WatchWindow
 from nuc_engine.bout.run import Prepared, prepare_bout
-from nuc_engine.machine.locations import find_configuration
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import stored_values
 from nuc_engine.model.store import refusal
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, load_spec
+from nuc_engine.plants.spec import PlantSpecError, load_spec
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.numbers import INTEGER_RANGE
 from sccils_schemas.rules import RuleError

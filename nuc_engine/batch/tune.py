@@ -28,9 +28,9 @@ from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.plan import SweepPlan, sort_out
 from nuc_engine.batch.pool import DoneCallback, Workers
 from nuc_engine.batch.task import Value
+from nuc_engine.machine.locations import PLANT_SPEC_FILE
 from nuc_engine.machine.needs import need
 from nuc_engine.model.values import initial_values
-from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.writer import write
 

@@ -22,14 +22,13 @@ from nuc_engine.bout.spec import read_events, read_plant, read_values
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import EngineFault
 from nuc_engine.control.tasks import TASKS
-from nuc_engine.machine.locations import NotFound
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, NotFound
 from nuc_engine.model.extensions import installed
 from nuc_engine.model.plan import PlanError
 from nuc_engine.model.store import Store
 from nuc_engine.plants import PlantSpecError
 from nuc_engine.plants.events import PlantEvent, read_event
 from nuc_engine.plants.gravity import compensated
-from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.compare import FileDifference, compare_file
 from nuc_engine.recording.files import DATA_LOGS, INPUT_RECORD, MANIFEST_FILE, SCRIPT_FILE, SCRIPT_LOG

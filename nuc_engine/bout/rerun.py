@@ -19,11 +19,11 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.summary import Summary, summarise
 from nuc_engine.bout.replay import ReplayRefused
 from nuc_engine.bout.run import BoutProgress, BoutSpec, prepare_bout, run_bout
-from nuc_engine.machine.locations import NotFound, find_configuration
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, NotFound, find_configuration
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import companion_files
 from nuc_engine.model.store import Store, StoreError
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, spec_file
+from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording import inputs, manifest
 from nuc_engine.recording.files import INPUT_RECORD
 from nuc_engine.recording.reach import find_reach

@@ -30,7 +30,7 @@ from nuc_engine.bout.watched import CycleWatch, WatchedRecorder
 from nuc_engine.control.dispatcher import Recorder
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
-from nuc_engine.machine.locations import find_configuration
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration
 from nuc_engine.model.extensions import installed
 from nuc_engine.model.motors import addresses_of, families_of, family_of
 from nuc_engine.model.plan import Plan
@@ -39,7 +39,7 @@ from nuc_engine.model.store import Store
 from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent, find_faults, in_order
 from nuc_engine.plants.scripted import events_of
-from nuc_engine.plants.spec import NO_OVERRIDES, PLANT_SPEC_FILE, spec_file
+from nuc_engine.plants.spec import NO_OVERRIDES, spec_file
 from nuc_engine.recording.directory import make_directory
 from nuc_engine.recording.files import SCRIPT_FILE
 from nuc_engine.recording.manifest import Manifest, versions, write_manifest

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from nuc_engine.control.tasks import TASKS
+from nuc_engine.machine.locations import PLANT_SPEC_FILE
 from nuc_engine.model.plan import Plan
 from nuc_engine.plants.events import PlantEvent, event_record, read_event
-from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from sccils_schemas.documents import HDSO_INVALID, HdsoMod
 
 DEFAULT_DURATION_S = 30.0

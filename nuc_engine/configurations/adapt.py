@@ -18,11 +18,11 @@ from pathlib import Path
 from drivers.bench.budget import form_for, predict
 from drivers.factory import DEFAULT_FAMILY, family_names, find_family
 from drivers.servo import ServoModel
-from nuc_engine.machine.locations import find_configuration
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration
 from nuc_engine.model.motors import AI_MODEL, AI_TICK_DEG, ai_tick_torque_n_m
 from nuc_engine.model.plan import PlanError
 from nuc_engine.model.planning import build_plan, companion_files
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpec, load_spec, spec_file
+from nuc_engine.plants.spec import PlantSpec, load_spec, spec_file
 from sccils_schemas.documents import CurrentSign, Hdso, HdsoList, HdsoMod, Joint, JointList, Motor, Servo
 from sccils_schemas.model import MODEL_FILES, Model, check_model, load_model
 from sccils_schemas.names import did_you_mean

@@ -15,12 +15,12 @@ from typing import Any, Literal, cast
 
 from nuc_engine.bout.episode import compare_rows
 from nuc_engine.configurations.describe import Data, describe_model
-from nuc_engine.machine.locations import is_episode
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, is_episode
 from nuc_engine.model.plan import HdsoPlan, Plan
 from nuc_engine.model.planning import build_plan
 from nuc_engine.model.store import refusal
 from nuc_engine.model.values import Values, initial_values, plain_number, rule_tokens, value_text
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, spec_file
+from nuc_engine.plants.spec import PlantSpecError, spec_file
 from nuc_engine.recording import manifest
 from nuc_engine.recording.compare import compare_file
 from nuc_engine.recording.files import COLUMNS_FILE, EPISODE_LOG, INPUT_RECORD, MANIFEST_FILE, SCRIPT_FILE

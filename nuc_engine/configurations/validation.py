@@ -11,7 +11,7 @@ from pathlib import Path
 
 from drivers.errors import BusUrlError
 from drivers.factory import family_names, find_family
-from nuc_engine.machine.locations import RUN_FILE, is_episode
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, RUN_FILE, is_episode
 from nuc_engine.model import extensions
 from nuc_engine.model.changes import ScriptRefused, prepare
 from nuc_engine.model.extensions import EXTENSIONS_FILE
@@ -20,7 +20,7 @@ from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan
 from nuc_engine.model.rulecheck import find_dead_rules, find_dead_triggers
 from nuc_engine.plants.fit import overridden
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, load_spec
+from nuc_engine.plants.spec import PlantSpecError, load_spec
 from sccils_schemas.documents import CommandScript, Document, HdsoList, HdsoMod, HdsoScript, JointList, When
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.model import JOINTS_FILE, Model, load_any, load_model

@@ -17,12 +17,11 @@ from drivers.servo import Motion
 from nuc_engine.bout.prepare import prepare_bout
 from nuc_engine.emulation.errors import EmulationError
 from nuc_engine.emulation.line import HeldReplyLine, ReplyLine
-from nuc_engine.machine.locations import find_configuration
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration
 from nuc_engine.model.motors import addresses_of
 from nuc_engine.model.plan import MotorPlan, Plan
 from nuc_engine.plants import Plant, PlantKind, PlantWithoutWorldError, open_plant
 from nuc_engine.plants.events import PlantEvent
-from nuc_engine.plants.spec import PLANT_SPEC_FILE
 
 
 @dataclass(frozen=True, slots=True)

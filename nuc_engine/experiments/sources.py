@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nuc_engine.experiments.protocol import BoutPlan
-from nuc_engine.machine.locations import CHECKOUT, find_configuration, find_script
+from nuc_engine.machine.locations import CHECKOUT, PLANT_SPEC_FILE, find_configuration, find_script
 from nuc_engine.model.planning import companion_files
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, spec_file
+from nuc_engine.plants.spec import spec_file
 from nuc_engine.recording.manifest import sha256, versions
 from sccils_schemas.model import MODEL_FILES, load_model
 

@@ -8,7 +8,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 CHECKOUT = PACKAGE.parent
 """The folder of the package, and the one it lies in: the checkout, or site-packages."""
 
-
+PLANT_SPEC_FILE = "plant.toml"
+"""The name of what describes the emulated leg in a configuration's folder, and in a data directory."""
 RUN_FILE = "run.toml"
 """The name of a RunConfig in a configuration's folder, and in a data directory."""
 

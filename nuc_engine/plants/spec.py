@@ -17,9 +17,6 @@ from typing import Any, Literal, TypeVar, cast
 
 from nuc_engine.plants.overrides import override
 
-PLANT_SPEC_FILE = "plant.toml"
-"""Its name in a configuration's folder, and in a data directory."""
-
 MOST_BYTES = 1 << 18
 """Of a plant.toml. Reading TOML takes seconds for each MiB where somebody means it to."""
 

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from nuc_engine.machine.core import core, core_file
-from nuc_engine.machine.locations import CHECKOUT
+from nuc_engine.machine.locations import CHECKOUT, PLANT_SPEC_FILE
 from nuc_engine.recording.files import DATA_LOGS, EPISODE_LOG, MANIFEST_FILE, NOTES_FILE, SCRIPT_FILE
 
 FORMAT = 1
@@ -130,7 +130,7 @@ def witness_of(record: Manifest) -> dict[str, Any]:
     """
     sums: Mapping[str, str] = record.spec.get("sha256", {})
     logs = [name for name in (EPISODE_LOG, *DATA_LOGS) if name in record.files]
-    parts = {name: sum_ for name, sum_ in record.inputs.items() if name not in (_BODY, SCRIPT_FILE)}
+    parts = {name: sum_ for name, sum_ in record.inputs.items() if name not in (PLANT_SPEC_FILE, SCRIPT_FILE)}
     decides = {key: value for key, value in record.spec.items() if key not in ("labels", "out", "overwrite")}
     configuration = sums.get("resolved") or _joined({**record.inputs, "spec": _sum_of(decides)})
     seed = record.spec.get("seed")
@@ -138,7 +138,7 @@ def witness_of(record: Manifest) -> dict[str, Any]:
         "id": configuration[:16] if record.bout is None else f"{record.bout}",
         "seed": seed,
         "controller_sha256": sums.get("controller") or _joined(parts),
-        "body_sha256": sums.get("dynamics") or record.inputs.get(_BODY, ""),
+        "body_sha256": sums.get("dynamics") or record.inputs.get(PLANT_SPEC_FILE, ""),
         "configuration_sha256": configuration,
         "begin_ms": round(1000 * (record.window_s[0] or 0.0)) if record.window_s else 0,
         "end_ms": round(1000 * (record.engine_time_s or 0.0)),
@@ -147,9 +147,6 @@ def witness_of(record: Manifest) -> dict[str, Any]:
         "output_sha256": _joined({name: sum_ for name, sum_ in record.files.items() if name != NOTES_FILE}),
         "random": None if seed is None else "PCG64, SeedSequence",
     }
-
-
-_BODY = "plant.toml"
 
 
 def _joined(sums: Mapping[str, str]) -> str:

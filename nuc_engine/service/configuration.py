@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from drivers.errors import BusUrlError
+from nuc_engine.machine.locations import PLANT_SPEC_FILE
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model import extensions
 from nuc_engine.model.extensions import EXTENSIONS_FILE
@@ -17,7 +18,7 @@ from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan, companion_files
 from nuc_engine.model.rulecheck import find_dead_rules
 from nuc_engine.plants.gravity import read_plant, with_gravity
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, spec_file
+from nuc_engine.plants.spec import PlantSpecError, spec_file
 from sccils_schemas.documents import HdsoList, JointList
 from sccils_schemas.model import JOINTS_FILE, MODEL_FILES, Model, check_model
 from sccils_schemas.names import shorten

@@ -24,10 +24,9 @@ import msgspec
 
 from nuc_engine.client import Client, ClientError, Keys, Refused, Subscription
 from nuc_engine.client.offpath import has_off
-from nuc_engine.machine.locations import NotFound, find_configuration
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, NotFound, find_configuration
 from nuc_engine.machine.rundir import CYCLES, PLANT
 from nuc_engine.messages.answers import Greeting
-from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from nuc_engine.ui.cycles import CycleFollower, Records
 from nuc_engine.ui.scene import scene_of
 from nuc_engine.ui.stream import DaemonClock, TelemetryStream

@@ -31,7 +31,8 @@ from nuc_engine.analysis.series import Series, hold, interpolate
 from nuc_engine.analysis.stepstats import bout_stats
 from nuc_engine.analysis.tracks import FloatArray, IntArray
 from nuc_engine.analysis.windows import windows_of_bout
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError
+from nuc_engine.machine.locations import PLANT_SPEC_FILE
+from nuc_engine.plants.spec import PlantSpecError
 from nuc_engine.recording.files import DATA_LOGS, EVENT_LOG, MANIFEST_FILE, NOTES_FILE, PLANT_LOG
 from nuc_engine.ui.scene import scene_of
 

@@ -14,12 +14,13 @@ import msgspec
 
 from nuc_engine.configurations.difference import compare_models, compare_plants
 from nuc_engine.configurations.validation import as_data
+from nuc_engine.machine.locations import PLANT_SPEC_FILE
 from nuc_engine.messages.answers import Value
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.plan import HdsoPlan
 from nuc_engine.model.planning import PlanError, stored_values
 from nuc_engine.model.values import Values, initial_values, plain_value, same_value
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpecError, toml_table
+from nuc_engine.plants.spec import PlantSpecError, toml_table
 from nuc_engine.service.configuration import Configuration, make_configuration
 from nuc_engine.service.folders import check_name
 from nuc_engine.service.save import configuration_files

@@ -198,6 +198,7 @@ def test_a_figure_that_is_not_finished_leaves_the_old_one_and_nothing_else(tmp_p
     path = tmp_path / f"a.{form}"
     path.write_bytes(b"the old one")
     figure = canvas.new_figure(2.0, 1.0)
+    figure.add_subplot()
 
     def stop(_: object) -> None:
         raise KeyboardInterrupt

@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks import free, lesions, maps, readings_reversed, robust, thresholds
 from nuc_engine.bout.run import prepare_bout
-from nuc_engine.machine.locations import find_configuration, find_script
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, load_spec
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration, find_script
+from nuc_engine.plants.spec import load_spec
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from tests.configs.documents import initial_values, shipped
 

@@ -155,7 +155,7 @@ def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nuc_engine.bout.run.prepare_bout", interrupted)
+    monkeypatch.setattr("nuc_engine.bout.prepare.prepare_bout", interrupted)
     result = CliRunner().invoke(app, ["show", "lin_roach"])
     assert result.exit_code == 1
     assert result.stderr.strip() == "nuc: stopped"
@@ -165,7 +165,7 @@ def test_a_fault_of_the_program_itself_is_not_hidden(monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("nuc_engine.bout.run.prepare_bout", broken)
+    monkeypatch.setattr("nuc_engine.bout.prepare.prepare_bout", broken)
     result = CliRunner().invoke(app, ["show", "lin_roach"])
     assert isinstance(result.exception, ZeroDivisionError)
     assert explain(ZeroDivisionError()) is None

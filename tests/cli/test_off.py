@@ -76,6 +76,7 @@ LINES = {
     "mode Femur-Tibia limp": CHANNEL,
     "limp --all": CHANNEL,
     "tweak Femur-Tibia 0": CHANNEL,
+    "sense TC1_current off": CHANNEL,
     "pose save standing": CHANNEL,
     "pose go standing": CHANNEL,
     "pose park standing": CHANNEL,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from nuc_engine.analysis.log_columns import OLD_JOINTLIST
 from nuc_engine.experiments.record import VERDICT_FILE
+from nuc_engine.machine.locations import PLANT_SPEC_FILE
 from nuc_engine.model.extensions import EXTENSIONS_FILE
-from nuc_engine.plants.spec import PLANT_SPEC_FILE
 from nuc_engine.recording import files
 from sccils_schemas.model import MODEL_FILES
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -11,6 +12,7 @@ from sccils_schemas.documents import CommandScript, Gradual, HdsoMod, HdsoScript
 from sccils_schemas.mapping import ELEMENTS
 from sccils_schemas.parser import parse
 from sccils_schemas.problems import SccilsError
+from sccils_schemas.versions import newer_names
 from sccils_schemas.writer import write
 
 SCRIPT = """<hdsoscript{version}>
@@ -22,12 +24,15 @@ HINT = '(write version="0.2" on its root)'
 
 
 @pytest.fixture
-def newer(monkeypatch: pytest.MonkeyPatch) -> None:
+def newer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let <gradual> and the duration of a kick be of 0.2."""
+    newer_names.cache_clear()
     monkeypatch.setattr(ELEMENTS["gradual"], "since", "0.2")
     for tag in ("gradual", "kick"):
         monkeypatch.setattr(ELEMENTS[tag], "newest", "0.2")
     monkeypatch.setitem(ELEMENTS["kick"].attributes_since, "duration", "0.2")
+    yield
+    newer_names.cache_clear()
 
 
 def given(version: str) -> bytes:
@@ -40,8 +45,8 @@ def test_what_is_newer_is_told_all_of_it_and_where(version: str) -> None:
     document, problems = parse(given(version), "mine.xml")
     assert document is None
     assert [str(problem) for problem in problems] == [
-        f"mine.xml:3: error: duration of <kick> is of SCCILS 0.2, expected a document of it {HINT}",
-        f"mine.xml:4: error: <gradual> is of SCCILS 0.2, expected a document of it {HINT}",
+        f"mine.xml:3: error: duration of <kick> is of SCCILS 0.2, expected a document of that version {HINT}",
+        f"mine.xml:4: error: <gradual> is of SCCILS 0.2, expected a document of that version {HINT}",
     ]
 
 

@@ -132,6 +132,7 @@ movie a --begin 4 --end 4.4 --fps 5 --speed 1 --views side --out leg.gif
 sweep lin_roach --vary FT_flux_FTang=50,70 -d 4 --settle 1 --out sweep.csv -j 1
 tune lin_roach --vary FT_flux_FTang=50:70 -d 4 --settle 1 -c FWD -n 1 --seeds 1 --fresh 2 --out t.xml -j 1
 dataset flight_hover -d 1 --seeds 0:2 -o flights.parquet -j 1
+budget flight_hover --ticks 10 --rate 1
 experiment list
 keys new ann --folder keys
 demo --seconds 0.1
@@ -148,6 +149,7 @@ ctl --address {daemon} --name ann tune Femur-Tibia
 NO_WORK = """
 serve lin_roach
 ui --emulated lin_roach
+episode serve
 emulate lin_roach --pty leg
 doctor
 experiment A --bus emulated:
@@ -231,7 +233,10 @@ def test_every_command_has_help_and_is_one_of_those_that_work_or_say_what_they_n
     for words, answer in zip(helps, session(tmp_path, helps, environment(WITHOUT_POSIX)), strict=True):
         assert (answer.status, answer.err) == (0, ""), words
     tried = {words[0] for words in of(WORK) + of(NO_WORK)}
-    assert set(COMMANDS) - tried == {"minimise"}  # a minute of bouts, on the same workers as sweep
+    assert set(COMMANDS) - tried == {
+        "minimise",
+        "surrogate",
+    }  # a minute of bouts, on the same workers as sweep; NumPy alone
     assert {words[1] for words in of(WORK) + of(NO_WORK) if words[0] == "bus"} == set(BUS)
 
 

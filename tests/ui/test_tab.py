@@ -61,6 +61,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "forget": {"request": "all"},
     "joint_mode": {"joint": "Femur-Tibia", "mode": "limp"},
     "tweak": {"joint": "Femur-Tibia", "ticks": 1},
+    "sense": {"sensor": "TC1_current", "value": "off"},
     "pose_save": {"name": "x"},
     "save": {"name": "x"},
     "record_start": {"name": "x"},

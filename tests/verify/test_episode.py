@@ -15,6 +15,7 @@ from nuc_engine.bout.episode import EpisodeSpec, record_episode
 from nuc_engine.recording.rows import read_rows
 from nuc_engine.verify import Unverifiable, verify_bout
 from tests.flight.runs import SHIPPED
+from tests.verify.seal import sealed
 
 SHORT = {"timing.duration_s": 3.0}
 
@@ -91,6 +92,7 @@ def resealed(folder: Path, name: str) -> None:
         if name in sums:
             sums[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     (folder / "manifest.json").write_text(json.dumps(said))
+    sealed(folder)
 
 
 def with_row(row: int, column: int, more: float) -> Change:
@@ -109,6 +111,7 @@ def with_manifest(change: Callable[[dict[str, Any]], object]) -> Change:
         said = json.loads((folder / "manifest.json").read_text())
         change(said)
         (folder / "manifest.json").write_text(json.dumps(said))
+        sealed(folder)
 
     return changed
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from nuc_engine.recording.manifest import hash_files
 from nuc_engine.verify import Unverifiable, verify_bout
+from tests.verify.seal import sealed
 from tests.verify.variants import ZOO, Case, run
 
 DATA = ("MotorData.txt", "SensData.txt", "StateData.txt", "MuscleData.txt")
@@ -52,6 +53,8 @@ def manifest(folder: Path, **changes: Any) -> dict[str, Any]:
     """Return the manifest, after changes."""
     path = folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    if changes:
+        sealed(folder)
     return json.loads(path.read_text())
 
 

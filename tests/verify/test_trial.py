@@ -13,6 +13,7 @@ from benchmarks.verify.__main__ import CRASHED, FOUND, MISSED, NOT_TOLD, UNABLE,
 from benchmarks.verify.mutants import NOT_COMPUTED, Mutant
 from benchmarks.verify.trial import Found, _verify
 from nuc_engine.recording.manifest import hash_files
+from tests.verify.seal import sealed
 from tests.verify.variants import Case, run
 
 MUTANT = Mutant("name", "nuc_engine/control/dispatcher.py", 1, 0, 1, "a", "b")
@@ -57,6 +58,7 @@ def test_an_oracle_that_can_say_nothing_or_dies_is_told_from_one_that_finds(
     path.write_bytes(b"".join(map(msgpack.packb, records)))
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | {"files": hash_files(folder)}))
+    sealed(folder)
     by, unable, crashed = _verify(folder)
     assert not by
     assert unable

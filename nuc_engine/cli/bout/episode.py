@@ -14,6 +14,7 @@ from nuc_engine.cli.terminal.leaving import interrupt, when_ended
 from nuc_engine.cli.terminal.output import count, heading, note, say, say_json, say_wrapped
 
 _LONGEST = 200
+_INDENT = 36
 """Characters of a text that are shown; weights have tens of thousands."""
 
 
@@ -99,11 +100,12 @@ def show_run(config: str, *, as_json: bool) -> int:
         return 0
     say(heading(folder.resolve().name))
     values = dict(_values(run.resolved))
-    width = max(map(len, values)) + 2
+    width = min(max(map(len, values)) + 2, _INDENT)
     for key, value in values.items():
-        drawn = "".join(f"  (drawn: {name})" for name in run.drawn if name == key or name.startswith(f"{key}."))
+        parts = [name.removeprefix(f"{key}.") for name in run.drawn if name.startswith(f"{key}.")]
+        drawn = "  (drawn)" if key in run.drawn else f"  (drawn: {', '.join(parts)})" if parts else ""
         told = value if not isinstance(value, str) or len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
-        say_wrapped(f"{key:<{width}}{told}{drawn}", " " * width)
+        say_wrapped(f"{key:<{width - 1}} {told}{drawn}", " " * width)
     say_wrapped(f"{'log':<{width}}{run.steps // run.every + 1} rows of {', '.join(run.columns)}", " " * width)
     return 0
 

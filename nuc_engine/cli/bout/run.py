@@ -192,7 +192,7 @@ def command(
     if changes or controller is not None:
         raise click.UsageError("--set and --controller replace what is in a run.toml; a leg has --plant, and scripts")
     from nuc_engine.bout.run import DEFAULT_DURATION_S, BoutSpec, run_bout
-    from nuc_engine.plants.spec import PLANT_SPEC_FILE
+    from nuc_engine.machine.locations import PLANT_SPEC_FILE
 
     if not bus.startswith(("emulated:", "loopback:")):
         raise click.UsageError(f"--bus {bus}: expected emulated:... or loopback:, since time is simulated here")

@@ -131,7 +131,7 @@ def _differences(a: Path, b: Path) -> list[ConfigurationDifference]:
     from nuc_engine.analysis.log_columns import model_of
     from nuc_engine.analysis.scriptlog import read_script_log
     from nuc_engine.configurations import difference
-    from nuc_engine.plants.spec import PLANT_SPEC_FILE
+    from nuc_engine.machine.locations import PLANT_SPEC_FILE
 
     models = [model_of(folder) for folder in (a, b)]
     found = difference.compare_models(*models)

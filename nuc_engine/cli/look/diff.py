@@ -110,7 +110,7 @@ def command(a: str, b: str, changeset: Path | None, force: bool, as_json: bool) 
 def _compare(one: _Thing, other: _Thing) -> tuple[list[ConfigurationDifference], list[str]]:
     """Return the differences, and what only one side has, so that it is not compared."""
     from nuc_engine.configurations import difference
-    from nuc_engine.plants.spec import PLANT_SPEC_FILE
+    from nuc_engine.machine.locations import PLANT_SPEC_FILE
 
     found: list[ConfigurationDifference] = []
     apart: list[str] = []
@@ -174,7 +174,7 @@ def _print(one: _Thing, other: _Thing, differences: Sequence[ConfigurationDiffer
 
 def section_title(section: str) -> str:
     """Return the heading of differences of one kind."""
-    from nuc_engine.plants.spec import PLANT_SPEC_FILE
+    from nuc_engine.machine.locations import PLANT_SPEC_FILE
 
     return PLANT_SPEC_FILE if section == "plant" else _TITLES[section]
 

@@ -16,7 +16,7 @@ from nuc_engine.cli.terminal.params import RUNNABLE, NucCommand, as_json
 from nuc_engine.cli.terminal.progress import ManyProgress
 
 if TYPE_CHECKING:
-    from nuc_engine.surrogate.report import Outcome
+    from nuc_engine.surrogate.report import FlightOutcome
 
 # Before NumPy is loaded: matrices of a fit are small; on a busy machine threads would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -266,7 +266,7 @@ def _judge(pilots: Sequence[str], configs: Sequence[str], seeds: str, out: Path 
     return 0
 
 
-def _cells(each: Outcome, teacher: bool) -> tuple[str, ...]:
+def _cells(each: FlightOutcome, teacher: bool) -> tuple[str, ...]:
     from nuc_engine.surrogate.report import distance_text
 
     if teacher:

@@ -15,14 +15,14 @@ from nuc_engine.cli.terminal import wallclock
 from nuc_engine.control.bus_tap import ExchangeReplies
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.tasks.board import Board
-from nuc_engine.machine.locations import find_configuration
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration
 from nuc_engine.model.changes import Applied, Changeset, Controlled
 from nuc_engine.model.kinematics import joint_origins
 from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.store import Store
 from nuc_engine.plants.fit import as_drawn
 from nuc_engine.plants.scripted import events_of
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, load_spec
+from nuc_engine.plants.spec import load_spec
 from sccils_schemas.model import Model
 
 TRACE_S = 3.0

@@ -25,8 +25,8 @@ from nuc_engine.analysis.tracks import FloatArray
 from nuc_engine.experiments.catalogue.asks import Found, Question, median_of_known, over_repetitions, window
 from nuc_engine.experiments.catalogue.pictures import draw_histograms
 from nuc_engine.experiments.protocol import Observation, Observations, TableRow, Trial
-from nuc_engine.machine.locations import find_configuration
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, load_spec
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration
+from nuc_engine.plants.spec import load_spec
 
 PIECES, LINEAR = "piecewise constant", "linear"
 """Labels of the bouts that are compared."""

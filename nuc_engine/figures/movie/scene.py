@@ -17,9 +17,10 @@ from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray
 from nuc_engine.bout.spec import read_plant
 from nuc_engine.figures.movie.captions import Captions, captions_of
 from nuc_engine.figures.palette import FAINT, state_color
+from nuc_engine.machine.locations import PLANT_SPEC_FILE
 from nuc_engine.model.planning import build_plan
 from nuc_engine.plants.fit import as_drawn
-from nuc_engine.plants.spec import PLANT_SPEC_FILE, PlantSpec, PlantSpecError, load_spec
+from nuc_engine.plants.spec import PlantSpec, PlantSpecError, load_spec
 from nuc_engine.recording.manifest import ManifestError, read_manifest
 
 TRAIL_S = 0.01
