@@ -75,7 +75,9 @@ compiled-check: $(VENV)/.dev
 	$(BIN)/python building/hatch_build.py --here
 	$(COMPILED) $(BIN)/python -m pytest -n 2 -rs tests/compiled tests/conformance tests/verify/test_matrix.py tests/bouts/test_repeat.py \
 		tests/engine/test_rulebook.py tests/engine/test_elements.py tests/engine/test_gradual.py tests/engine/test_gravity.py \
-		tests/engine/test_tasks.py tests/drivers/test_aimotor_codec.py tests/drivers/test_aimotor_emulator.py
+		tests/engine/test_tasks.py tests/engine/test_signals.py tests/engine/test_dynamics.py tests/engine/test_influences.py \
+		tests/engine/test_central.py tests/engine/test_control_maps.py tests/engine/test_modules.py tests/bouts/test_senses.py \
+		tests/verify/test_kinds.py tests/drivers/test_aimotor_codec.py tests/drivers/test_aimotor_emulator.py
 
 ui: $(VENV)/.lab
 	$(BIN)/nuc ui --emulated lin_roach

@@ -8,8 +8,13 @@ from collections.abc import Generator
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
+from hypothesis import settings
 
 import drivers.port
+
+# An example is not judged by the wall clock: the first one may load what all others share, on a machine that is busy.
+settings.register_profile("no_deadline", deadline=None)
+settings.load_profile("no_deadline")
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 COMPILED = "compiled"
 PURE = "pure Python"
@@ -20,6 +21,12 @@ def core() -> str:
     reasons = (getattr(finder, "why_pure", None) for finder in sys.meta_path)
     reason = next(filter(None, reasons), "")
     return f"{PURE} ({reason})" if reason else PURE
+
+
+def core_file() -> Path | None:
+    """Return the file with the machine code of the core, None where it is Python. Those of modules call it."""
+    found = find_spec("nuc_core__mypyc") if core() == COMPILED else None
+    return None if found is None or found.origin is None else Path(found.origin)
 
 
 def cores() -> int:

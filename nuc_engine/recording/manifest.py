@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from nuc_engine.machine.core import core
+from nuc_engine.machine.core import core, core_file
 from nuc_engine.machine.locations import CHECKOUT, PLANT_SPEC_FILE
 from nuc_engine.recording.files import DATA_LOGS, EPISODE_LOG, MANIFEST_FILE, NOTES_FILE, SCRIPT_FILE
 
@@ -256,11 +256,15 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return what was used: engine, commit where it runs from a checkout, Python, platform, libraries."""
+    """Return what was used: engine, commit where it runs from a checkout, core, Python, platform, libraries.
+
+    Of a compiled core also the sha256, since it is made by whatever compiler there was.
+    """
     found = {
         "engine": importlib.metadata.version("nuc-engine"),
         "commit": _commit(),
         "core": core().partition(" (")[0],
+        **_core_sum(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.machine(),
@@ -283,6 +287,13 @@ def hash_files(folder: Path) -> dict[str, str]:
     """Return name -> sha256 of every file in a data directory, figures and the manifest itself apart."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".png")
     return {path.name: sha256(path) for path in files if not path.name.startswith(MANIFEST_FILE)}
+
+
+@functools.cache
+def _core_sum() -> dict[str, str]:
+    """Sum up a compiled core, once: what was loaded does not change with what is compiled later."""
+    file = core_file()
+    return {} if file is None else {"core_sha256": sha256(file)}
 
 
 @functools.cache

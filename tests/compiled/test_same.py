@@ -14,7 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from nuc_engine.recording.manifest import hash_files
+from nuc_engine.recording.manifest import hash_files, read_record, sha256
+from tests.docs import test_acting, test_chapter9
+from tests.verify import test_kinds
+from tests.verify.variants import Case, documents
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
@@ -93,6 +96,42 @@ def test_bouts_have_the_same_bytes(config: str, script: str, bus: str, tmp_path:
     pure, compiled = (hash_files(folder) for folder in folders)
     assert pure == compiled
     assert len(pure) > 8
+
+
+@pytest.mark.parametrize("title", test_acting.EXAMPLES)
+def test_what_acts_has_the_same_bytes(title: str, tmp_path: Path) -> None:
+    """Dynamics, influences, central entries, controls, modules: every example of docs/acting.md."""
+    test_bouts_have_the_same_bytes(str(test_acting.made(tmp_path / "lin_roach", title)), "", "", tmp_path)
+
+
+@pytest.mark.parametrize("title", [title for title, pieces in test_chapter9.BLOCKS.items() if pieces])
+def test_what_senses_has_the_same_bytes(title: str, tmp_path: Path) -> None:
+    """Signals, delays, clamps, triggers: every example of docs/chapter9.md."""
+    config = test_chapter9.made(tmp_path / "lin_roach", test_chapter9.BLOCKS[title])
+    test_bouts_have_the_same_bytes(str(config), str(config / test_chapter9.SCRIPT), test_chapter9.MISSING, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("lin_roach", changes=test_kinds.with_blocks(), script=test_kinds.TUNED + test_kinds.CLAMPS),
+        Case("lin_roach", changes=(*test_kinds.ZOO, *test_kinds.LATE), script=test_kinds.LATE_RULES),
+    ],
+    ids=["every block, clamped", "every delay"],
+)
+def test_every_kind_has_the_same_bytes(case: Case, tmp_path: Path) -> None:
+    config, script = documents(case, tmp_path)
+    test_bouts_have_the_same_bytes(str(config), str(script), test_chapter9.MISSING, tmp_path)
+
+
+def test_a_manifest_says_which_compiled_core_it_was(tmp_path: Path) -> None:
+    (file,) = (ROOT / "build/core").glob("nuc_core__mypyc*.so")
+    said = {core: read_record(run(core, tmp_path / core, "lin_roach", ""))["versions"] for core in ("pure", "compiled")}
+    assert said["compiled"]["core_sha256"] == sha256(file)
+    assert said["pure"] == {
+        **{name: text for name, text in said["compiled"].items() if name != "core_sha256"},
+        "core": "pure Python",
+    }
 
 
 def test_a_bout_that_is_watched_has_the_same_bytes(tmp_path: Path) -> None:
