@@ -25,19 +25,21 @@ def check_delays(reader: Reader, root: Node) -> None:
         reader.newer(node, "@", DELAYS)
 
 
-def find_newer(root: ElementToWrite) -> Iterator[tuple[str, str, str]]:
+def find_newer(root: ElementToWrite, *, delays: bool) -> Iterator[tuple[str, str, str]]:
     """Yield (name of an element, attribute or nothing, since when there is such a one) of what is newer than said.
 
-    A script inside a command may say its version itself.
+    A script inside a command may say its version itself. `delays` are worth looking for where there is an @ in it.
     """
-    yield from ((element.tag, "@", DELAYS) for element in _delayed(root, FIRST_VERSION))
+    if delays:
+        yield from ((element.tag, "@", DELAYS) for element in _delayed(root, FIRST_VERSION))
     yield from _newer_parts(root, FIRST_VERSION)
 
 
 def _newer_parts(root: ElementToWrite, version: str) -> Iterator[tuple[str, str, str]]:
-    version = root.attributes.get("version", version)
+    if "version" in root.attributes:
+        version = root.attributes["version"]
     element = ELEMENTS.get(root.tag)
-    if element is not None:
+    if element is not None and element.newest > version:
         yield from ((root.tag, name, since) for name, since in newer(element, root.attributes, version))
     for child in root.children:
         yield from _newer_parts(child, version)

@@ -29,12 +29,13 @@ def write(document: Document) -> bytes:
     version that the document says it is of.
     """
     root = _element(document)
-    for tag, attribute, since in find_newer(root):
-        what = f"{attribute} of <{tag}>" if attribute else f"<{tag}>"
-        raise SccilsError(f"{what} is of SCCILS {since}: make the document one of that version")
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<!DOCTYPE {root.tag} SYSTEM "{DTD_OF_ROOT[root.tag]}">']
     _lay_out(root, 0, lines)
-    return ("\n".join(lines) + "\n").encode()
+    text = "\n".join(lines) + "\n"
+    for tag, attribute, since in find_newer(root, delays="@" in text):
+        what = f"{attribute} of <{tag}>" if attribute else f"<{tag}>"
+        raise SccilsError(f"{what} is of SCCILS {since}: make the document one of that version")
+    return text.encode()
 
 
 def write_entry(entry: ScriptEntry) -> str:
@@ -56,7 +57,7 @@ def _lay_out(element: ElementToWrite, depth: int, lines: list[str]) -> None:
     attributes = "".join(
         f' {name}="{_legal(value).translate(_IN_ATTRIBUTE)}"' for name, value in element.attributes.items()
     )
-    text = _legal(element.text).translate(_IN_TEXT)
+    text = _legal(element.text).translate(_IN_TEXT) if element.text else ""
     if not element.children:
         end = f">{text}</{element.tag}>" if text else "/>"
         lines.append(f"{indent}<{element.tag}{attributes}{end}")
