@@ -148,7 +148,7 @@ def test_a_manifest_says_what_is_known_so_far(tmp_path):
     assert said["counts"] == {"cycles": 3, "records": {"a": 2, "b": 1}, "events": {}}
     assert list(said["counts"]["records"]) == ["a", "b"]
     assert (said["state"], said["engine_time_s"], said["files"]) == ("complete", 2.0, hash_files(tmp_path))
-    assert said.keys() - running.record().keys() == {"files", "counts", "stopped", "engine_time_s"}
+    assert said.keys() - running.record().keys() == {"files", "counts", "stopped", "engine_time_s", "witness"}
 
 
 def test_a_daemons_bout_says_the_same_and_more():

@@ -101,7 +101,9 @@ def show_run(config: str, *, as_json: bool) -> int:
     values = dict(_values(run.resolved))
     width = max(map(len, values)) + 2
     for key, value in values.items():
-        drawn = "".join(f"  (drawn: {name})" for name in run.drawn if name == key or name.startswith(f"{key}."))
+        names = [name for name in run.drawn if name == key or name.startswith(f"{key}.")]
+        parts = [f" {name[len(key) + 1 :]}" if name != key else "" for name in names]
+        drawn = f"  (drawn{':' * any(parts)}{','.join(parts)})" if names else ""
         told = value if not isinstance(value, str) or len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
         say_wrapped(f"{key:<{width}}{told}{drawn}", " " * width)
     say_wrapped(f"{'log':<{width}}{run.steps // run.every + 1} rows of {', '.join(run.columns)}", " " * width)
