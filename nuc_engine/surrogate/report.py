@@ -13,7 +13,7 @@ from nuc_engine.surrogate.pilot import Surrogate
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FlightOutcome:
     """Flights of one RunConfig by one controller over seeds: distances in m, numbers of flights, a share of steps.
 
     `called` counts the flights that were not near and were called beyond the training data before they were lost,
@@ -33,13 +33,13 @@ class Outcome:
     near_called: int
 
 
-def outcomes(flights: Sequence[Flown]) -> list[Outcome]:
+def outcomes(flights: Sequence[Flown]) -> list[FlightOutcome]:
     """Return what became of flights, by RunConfig and by who flew."""
-    found: list[Outcome] = []
+    found: list[FlightOutcome] = []
     for config, who in dict.fromkeys((flown.config, flown.who) for flown in flights):
         each = [flown for flown in flights if (flown.config, flown.who) == (config, who)]
         found.append(
-            Outcome(
+            FlightOutcome(
                 config,
                 who,
                 len(each),
@@ -130,7 +130,7 @@ def report_text(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _distances(each: Outcome) -> tuple[str, ...]:
+def _distances(each: FlightOutcome) -> tuple[str, ...]:
     return (
         distance_text(each.median_m),
         distance_text(each.worst_m),
