@@ -30,6 +30,8 @@ from nuc_engine.episode.fields import Fields
 from nuc_engine.episode.system import ControlledSystem, Numbers, Pilot, Program, Step, Stop, Systems
 
 MOST_STEPS = 10**8
+MOST_DEEP = 32
+"""Tables and lists within each other."""
 _SHORTEST_S = 1e-9
 LARGEST_SEED = 2**63 - 1
 TELEMETRY_HZ = 100.0
@@ -96,8 +98,9 @@ def read_run(document: Mapping[str, Any], systems: Systems, changes: Mapping[str
 
     Raises RunConfigError with everything that is wrong.
     """
+    if problems := [*_unfit(dict(document)), *_unfit(dict(changes or {}))]:
+        raise RunConfigError(problems)
     data: dict[str, Any] = copy.deepcopy(dict(document))
-    problems: list[str] = []
     for key, value in (changes or {}).items():
         if wrong := _replace(data, key, value):
             problems.append(wrong)
@@ -116,6 +119,24 @@ def read_run(document: Mapping[str, Any], systems: Systems, changes: Mapping[str
     if problems or run is None:
         raise RunConfigError(problems)
     return run
+
+
+def _unfit(content: Mapping[str, Any]) -> list[str]:
+    """Return what no value may be, whatever it is for: nested without end, or a whole number without end."""
+    problems: list[str] = []
+    rest: list[tuple[str, Any, int]] = [("", content, 0)]
+    while rest:
+        name, value, depth = rest.pop()
+        inside: Any = ()
+        if isinstance(value, dict | list):
+            inside = enumerate(cast(list[Any], value)) if isinstance(value, list) else cast(Any, value).items()
+        if depth > MOST_DEEP:
+            problems.append(f"{name}: nested deeper; expected at most {MOST_DEEP} tables within each other")
+        else:
+            rest += [(f"{name}.{key}" if name else str(key), one, depth + 1) for key, one in inside]
+        if isinstance(value, int) and abs(value) > LARGEST_SEED:
+            problems.append(f"{name}: a whole number of {value.bit_length()} bits; expected at most 63")
+    return problems
 
 
 def _read(

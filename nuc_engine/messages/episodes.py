@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
@@ -9,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from nuc_engine.messages.answers import Answer, Connected
-from nuc_engine.messages.limits import MAX_ITEMS, Document, Number, RoleName, Text
+from nuc_engine.messages.limits import MAX_ITEMS, Document, RoleName, Text
 from nuc_engine.messages.requests import (
     EventsRequest,
     HandOverRequest,
@@ -22,9 +23,10 @@ from nuc_engine.messages.requests import (
 )
 
 MOST_SPEED = 1e6
+_LARGEST = sys.float_info.max
 
 Values = Annotated[
-    Mapping[str, Number],
+    Mapping[str, Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]],
     Meta(max_length=MAX_ITEMS, description=f"a map from dotted keys to finite numbers, of at most {MAX_ITEMS}"),
 ]
 Speed = Annotated[float, Meta(ge=0, le=MOST_SPEED, description=f"a finite number from 0 to {MOST_SPEED:g}")]

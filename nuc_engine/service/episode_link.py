@@ -84,11 +84,12 @@ class EpisodeLink:
 
     def start(self, order: EpisodeOrder) -> Awaited[EpisodeBegun]:
         """Let an episode begin; what is returned is known once its first step is made, or it was refused."""
+        content = msgspec.msgpack.encode(order)
         self._before = self.newest
         self.newest = EpisodeProgress(order)
         self._begun = begun = Awaited(loop=self._loop)
         try:
-            self._connection.send_bytes(msgspec.msgpack.encode(order))
+            self._connection.send_bytes(content)
         except OSError:
             self._died()
         return begun
@@ -106,6 +107,7 @@ class EpisodeLink:
     def kill(self) -> None:
         """End the worker, whatever it does; another one is there then."""
         self._process.kill()
+        self._warm = True  # whatever it would have come to, it did not fail by itself
         self._died()
 
     def close(self) -> None:

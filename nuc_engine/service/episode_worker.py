@@ -12,6 +12,7 @@ import gc
 import mmap
 import os
 import resource
+import shutil
 import signal
 import sys
 import threading
@@ -48,6 +49,9 @@ MOST_DATA = 1 << 30
 
 _BEHIND_NS = 100_000_000
 """What was held up for longer goes on from there: nothing is caught up with."""
+
+_LONGEST_NS = 1e18
+"""How long a step is made to last at most, however slow."""
 
 _LOOK_NS = 20_000_000
 """How long a step is waited for before it is seen whether to stop."""
@@ -119,7 +123,7 @@ class PacedWatch:
         self.newest: Step | None = None
         self._episode, self._words, self._begun = order.episode, words, begun
         self._now_ns, self._sleep_s = now_ns, sleep_s
-        self._period_ns = dt_s * NS_PER_S / order.speed if order.speed else 0.0
+        self._period_ns = min(dt_s * NS_PER_S / order.speed, _LONGEST_NS) if order.speed else 0.0
         self._from_k, self._from_ns = 0, now_ns()
         self._late = 0
         words[STEP] = words[LATE] = 0
@@ -231,6 +235,10 @@ class EpisodeWork:
             thread.start()
         try:
             end = record_episode(spec, watch).end if order.out else _unlogged(run, watch)
+        except OSError as error:
+            if not told:
+                raise
+            end = EpisodeEnd("fault", f"logging_failed: {error}", self._words[STEP], run.initial, None)
         finally:
             ended.set()
             if thread is not None:
@@ -250,6 +258,16 @@ def _check_rows(run: RunConfig, order: EpisodeOrder) -> None:
     rows = run.steps // run.every + 1
     if order.out and rows > MOST_ROWS:
         raise RunConfigError([f"log.every: {rows:,} rows; expected at most {MOST_ROWS:,}: log one of so many steps"])
+    needed, free = 8 * rows * len(run.columns), free_bytes(Path(order.out)) if order.out else 0
+    if order.out and needed > free:
+        raise RunConfigError(
+            [f"log.every: {needed:,} bytes; the disk has {free:,}: free some, or log one of more steps"]
+        )
+
+
+def free_bytes(folder: Path) -> int:
+    """Return how many bytes can be written where a folder is to be."""
+    return shutil.disk_usage(next(each for each in folder.absolute().parents if each.exists())).free
 
 
 def columns_of(run: RunConfig) -> tuple[str, ...]:

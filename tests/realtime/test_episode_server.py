@@ -325,6 +325,13 @@ def test_another_path_and_a_token_that_is_none_or_used_get_nothing(server: Serve
         ('{"id": 1, "method": "start", "params": {"config": "flight_hover", "speed": 1e400}}', "bad_request"),
         ('{"id": 1, "method": "start", "params": {"config": "flight_hover", "speed": -1}}', "bad_request"),
         ('{"id": 1, "method": "start", "params": {}}', "bad_request"),
+        (
+            '{"id": 1, "method": "start", "params": {"config": "flight_hover", "changes": {"seed": 1'
+            + "0" * 30
+            + "}}}",
+            "bad_request",
+        ),
+        ('{"id": 1, "method": "start", "params": {"config": "flight_hover", "out": "link"}}', "refused"),
         ('{"id": 1, "method": "start", "params": {"config": "../../etc"}}', "bad_request"),
         ('{"id": 1, "method": "start", "params": {"config": "flight_hover", "out": "../x"}}', "bad_request"),
         ('{"id": 1, "method": "start", "params": {"config": "flight_hover", "out": "/tmp/x"}}', "bad_request"),
@@ -339,6 +346,9 @@ def test_another_path_and_a_token_that_is_none_or_used_get_nothing(server: Serve
     ids=lambda value: str(value)[:60],
 )
 def test_what_is_no_request_is_answered_and_nothing_else_happens(server: Server, message: Any, kind: str) -> None:
+    server.data.mkdir(exist_ok=True)
+    if not (server.data / "link").is_symlink():
+        (server.data / "link").symlink_to(server.folder / "elsewhere")
     before = sorted(server.data.glob("*"))
     with opened(server) as page:
         page.send(message)
@@ -347,6 +357,7 @@ def test_what_is_no_request_is_answered_and_nothing_else_happens(server: Server,
         assert answer["error"]["kind"] == kind
         assert asked(page, "status")["ok"]
     assert sorted(server.data.glob("*")) == before
+    assert not (server.folder / "elsewhere").exists()
 
 
 def test_a_message_that_is_too_long_costs_its_connection(server: Server) -> None:
@@ -470,17 +481,23 @@ def used(pid: int) -> tuple[int, int, int]:
     return len(os.listdir(f"/proc/{pid}/fd")), int(found["Threads"]), private
 
 
+def at_rest(server: Server) -> list[tuple[int, int, int]]:
+    """Return what is used once the kernel has let go of the thread of an episode that has ended."""
+    wait_for(lambda: used(server.pids()[1])[1] == 1)
+    return [used(pid) for pid in server.pids()]
+
+
 def test_a_thousand_starts_and_stops_leave_nothing_behind(server: Server) -> None:
     server.client.take_control(force=True)
     files = sorted(server.data.glob("*"))
     for _ in range(100):
         server.start("flight_random", speed=1.0, log=False)
         server.stop()
-    before = [used(pid) for pid in server.pids()]
+    before = at_rest(server)
     for k in range(1000):
         server.start("flight_random", speed=1.0, log=False, changes={"seed": k})
         assert server.stop().state == "done"
-    after = [used(pid) for pid in server.pids()]
+    after = at_rest(server)
     assert [each[:2] for each in after] == [each[:2] for each in before]
     assert all(now[2] - then[2] < 1024 for now, then in zip(after, before, strict=True)), (before, after)
     assert sorted(server.data.glob("*")) == files
@@ -511,3 +528,7 @@ def test_a_server_that_is_killed_takes_its_episode_with_it_and_the_log_is_whole(
     one.client.close()
     one.viewer.close()
     one.process.ended()
+    again = Server(tmp_path)  # over the socket and the lock that it left
+    assert again.start("flight_hover", log=False).episode == 1
+    assert again.ended().state == "done"
+    again.close()

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from nuc_engine.bout import episode
 from nuc_engine.bout.episode import EpisodeSpec, record_episode
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.messages.snapshots import EpisodeSnapshot, read_snapshot
+from nuc_engine.recording.manifest import Manifest
 from nuc_engine.service import episode_worker
 from nuc_engine.service.episode_worker import (
     LATE,
@@ -126,6 +128,10 @@ def test_it_ends_where_it_is_told_to_while_it_waits_and_keeps_what_it_has(paper:
         ({"text": b"[[[["}, "expected TOML"),
         ({"text": b"\xff\xfe"}, "expected TOML"),
         ({"text": b"x = " + b"[" * 100_000}, "expected TOML"),
+        ({"text": b".".join([b"a"] * 5000) + b" = 1"}, "nested deeper; expected at most 32 tables"),
+        ({"text": b"x = 0x" + b"f" * 20_000}, "x: a whole number of 80000 bits"),
+        ({"text": b"system = 'flight'\n[timing]\ndt_s = 1" + b"0" * 400}, "timing.dt_s: a whole number of 1329 bits"),
+        ({"changes": {"seed": 10**30}}, "seed: a whole number of 100 bits"),
         ({"text": b"#" * (1 << 20)}, "more than 262,144 bytes"),
         ({"text": b"system = 'flight'\n[timing]\ndt_s = nan\nduration_s = inf"}, "timing.dt_s: nan"),
         ({"changes": {"dynamics.mass_kg": -1}}, "dynamics.mass_kg: -1"),
@@ -148,6 +154,47 @@ def test_a_log_that_would_fill_a_disk_is_refused_and_the_same_without_one_is_not
     refused = paper.run(tmp_path / "a", changes=SECOND)
     assert refused.problems == ("log.every: 101 rows; expected at most 50: log one of so many steps",)
     assert paper.run(changes=SECOND).state == "complete"
+
+
+def test_a_log_that_the_disk_has_no_room_for_is_refused(
+    paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_more(_folder: Path) -> int:
+        return 16_967
+
+    monkeypatch.setattr(episode_worker, "free_bytes", no_more)
+    refused = paper.run(tmp_path / "a" / "b", changes=SECOND)
+    (problem,) = refused.problems
+    assert problem == "log.every: 16,968 bytes; the disk has 16,967: free some, or log one of more steps"
+    assert not (tmp_path / "a").exists()
+    assert paper.run(changes=SECOND).state == "complete"
+    monkeypatch.undo()
+    assert 0 < episode_worker.free_bytes(tmp_path / "a" / "b") < 1 << 60
+
+
+def test_where_the_disk_is_full_at_the_end_it_has_failed_and_is_not_taken_for_refused(
+    paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = episode.write_manifest
+
+    def write(folder: Path, record: Manifest) -> None:
+        if record.state != "running":
+            raise OSError(28, "No space left on device")
+        written(folder, record)
+
+    monkeypatch.setattr(episode, "write_manifest", write)
+    ended = paper.run(tmp_path / "a", changes=SECOND)
+    assert [type(told) for told in paper.told] == [EpisodeBegun, EpisodeEnded]
+    assert (ended.state, ended.step) == ("fault", 100)
+    assert ended.reason == "logging_failed: [Errno 28] No space left on device"
+
+
+def test_however_slow_it_waits_and_can_be_stopped(paper: Paper) -> None:
+    def sleep(_seconds: float) -> None:
+        paper.words[STOP] = 1
+
+    paper.work = EpisodeWork(paper.words, paper.told.append, paper.now_ns, sleep)
+    assert paper.run(speed=5e-324).state == "interrupted"
 
 
 def test_a_text_is_what_is_run_and_kept(paper: Paper, tmp_path: Path) -> None:
