@@ -62,10 +62,10 @@ class Change:
 _LOAD = 'units="tick (18.4 mA)" datatype='
 CHANGES = (
     Change("as it is"),
-    Change("loads in 64 bits", text=("sensors.xml", f'{_LOAD}"float"', f'{_LOAD}"double"', 4)),
-    Change("half the time step", {"world.timestep_us": 500}),
-    Change("solver CG", text=(PLANT_SPEC_FILE, "[world]\n", '[world]\nsolver = "CG"\n', 1)),
-    Change("control: torque cap 0.27", {"servo.torque_cap_by_level.3": 0.27}, most=20),
+    Change("64 bits", text=("sensors.xml", f'{_LOAD}"float"', f'{_LOAD}"double"', 4)),
+    Change("half step", {"world.timestep_us": 500}),
+    Change("CG", text=(PLANT_SPEC_FILE, "[world]\n", '[world]\nsolver = "CG"\n', 1)),
+    Change("control", {"servo.torque_cap_by_level.3": 0.27}, most=20),
 )
 
 
@@ -197,7 +197,7 @@ def _page(found: Mapping[tuple[str, str], Mapping[int, str]]) -> list[str]:
         "as seen, changed less as it is, in percentage points, over pairs of which both are valid, with its 95 %",
         f"interval (Newcombe 1998, method 10). *Equivalent*: all of it within {MARGIN * 100:g} points. *Different*:",
         "it does not hold 0, which is a finding. Else it is *not decided* by so many seeds. *Turned*: pairs as",
-        "seen only without the change, and only with it. The control is physics, a weaker motor: were it",
+        "seen only without the change, and only with it. The control is physics, a weaker motor (torque capped at 0.27): were it",
         "equivalent everywhere, the table could tell nothing. Of so many intervals of 95 % one is expected to",
         f"miss. Every repetition: [{FOUND.name}]({FOUND.name}).",
         "",

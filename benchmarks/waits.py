@@ -28,10 +28,19 @@ CTL_S, TAB_S = 0.25, 0.15
 FILM_S = 20
 
 CTL = (
-    *("status", "stats", "events --last 5", "streams", "joints", "edits --last 5", "rules", "configs", "clients"),
-    *("take", "get TC1_angle", "set motor_speed=2", "set motor_speed=3", "undo", "redo", "history", "pending"),
-    *("mark here", "note hm", "label a=b", "limp FTi", "pose save here", "pose", "keep now", "kept", "recall now"),
-    *("bouts", "scripts", "run", "stop", "arm", "release"),
+    *("status", "tasks", "rules", "configs", "clients", "take", "arm", "run", "get CTr_angle", "set motor_speed=2"),
+    *("undo", "redo", "history", "pending", "mark here", "note hm", "label a=b", "sense TC1_current off"),
+    *(
+        "limp Femur-Tibia",
+        "mode Femur-Tibia muscle",
+        "pose save here",
+        "pose list",
+        "keep now",
+        "set motor_speed=3",
+        "kept",
+        "recall now",
+    ),
+    *("bouts", "scripts", "stop", "release"),
 )
 """Commands below `nuc ctl` that end by themselves, in an order in which each is allowed."""
 
