@@ -139,6 +139,9 @@ bench-daemon: $(VENV)/.sim
 bench: $(VENV)/.lab
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.waits
+	$(BIN)/python -m benchmarks.nerves > benchmarks/NERVES.md
+	$(BIN)/python -m benchmarks.budget > benchmarks/BUDGET.md
+	$(BIN)/python -m benchmarks.server > benchmarks/SERVER.md
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache

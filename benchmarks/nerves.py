@@ -1,12 +1,13 @@
 """What ten signals and ten triggers add to an exchange: CPU time of the tasks, paired with the same leg without them.
 
-    python -m benchmarks.nerves
+    python -m benchmarks.nerves > benchmarks/NERVES.md
 
 Nothing is written down, so that what is measured is tasks, emulated bus and leg alone.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import statistics
@@ -17,6 +18,7 @@ from typing import Any
 
 from nuc_engine.bout.run import set_up
 from nuc_engine.bout.spec import BoutSpec
+from nuc_engine.machine.core import core
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.store import Store
 
@@ -71,7 +73,7 @@ def measure(config: Path, script: Path | None) -> float:
 
 
 def main() -> None:
-    """Print both, and the median difference of pairs."""
+    """Print both, and the median difference of pairs, as a page."""
     with tempfile.TemporaryDirectory() as folder:
         config = with_nerves(Path(folder))
         pairs = [
@@ -80,7 +82,14 @@ def main() -> None:
         ]
     plain, more = (statistics.median(column) for column in zip(*pairs, strict=True))
     added = statistics.median(b - a for a, b in pairs)
-    print(f"{plain:.1f} us an exchange, {more:.1f} us with {len(BLOCKS)} signals and triggers: {added:.1f} us more")
+    print("# What nerves cost\n")
+    print(
+        f"Made by `python -m benchmarks.nerves`; {CONFIGURATION}, {PAIRS} pairs of {SECONDS:g} s, nothing logged; "
+        f"{core()} core; load average {os.getloadavg()[0]:.1f}.\n"
+    )
+    print("| CPU time of an exchange, with its tasks and the emulated bus, medians | us |\n|---|---|")
+    print(f"| as it is | {plain:.1f} |\n| with {len(BLOCKS)} signals and {len(BLOCKS)} triggers | {more:.1f} |")
+    print(f"| more, by pairs (at most 15) | {added:.1f} |")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ TURNS = [("lin_roach", "ITF", "itf"), ("lin_roach", "ITB", "itb")]
 
 @pytest.mark.parametrize(("config", "behaviour", "script"), [*((c, b, None) for c, b in LEGS), *TURNS])
 def test_a_leg_steps_until_the_ground_is_taken_away(tmp_path, config, behaviour, script):
-    # The piecewise constant leg chatters in some bouts (2 of 20 in benchmarks/STEPPING.md), that of seed 1001 among them.
+    # The piecewise constant leg chatters in some bouts (2 of 20 in benchmarks/STEPPING.md), that of seed 1001 is one.
     seed = 1002 if config == "pc_stickmiddle" else 1001
     leg = tracks(tmp_path, config, 35, seed, script=script, events=(Ground(20_000_000_000, present=False),))
     on_ground, in_air = judge(leg, behaviour, (0, 20)), judge(leg, behaviour, (20, 35))

@@ -170,3 +170,19 @@ def test_what_is_wrong_with_a_script_is_said_as_the_page_has_it(entry: str, vers
     said = " ".join(checked.output.replace(f"{script}", SCRIPT).split())
     expected = [line for line in re.findall(r"^script\.xml:1: \w+: .*$", TEXT, re.MULTILINE) if line in said]
     assert expected, said
+
+
+LEAVES = [
+    "9.1", "9.2.1.1", "9.2.1.2", "9.2.2.1", "9.2.2.2", "9.2.2.3", "9.2.2.4", "9.2.2.5", "9.2.2.6", "9.2.2.7",
+    "9.2.2.8", "9.2.2.9", "9.2.2.10", "9.2.2.11", "9.2.2.12", "9.2.2.13", "9.2.2.14", "9.2.3.1", "9.2.3.2", "9.2.3.3",
+    "9.2.3.4", "9.2.4", "9.3.1.1", "9.3.1.2", "9.3.2.1", "9.3.2.2", "9.3.2.3", "9.3.3.1", "9.3.3.2", "9.3.4.1",
+    "9.3.4.2", "9.3.5", "9.4.1.1", "9.4.1.2", "9.4.1.3", "9.4.2.1", "9.4.2.2", "9.4.3", "9.5.1.1", "9.5.1.2",
+    "9.5.1.3", "9.5.1.4", "9.5.2.1", "9.5.2.2", "9.5.2.3", "9.5.2.4", "9.5.2.5", "9.5.2.6", "9.6.1", "9.6.2", "9.6.3",
+    "9.6.4", "9.6.5", "9.6.6", "9.6.7", "9.7", "9.8.1", "9.8.2", "9.8.3", "9.8.4",
+]  # fmt: skip
+"""The sections of chapter 9 that have none below them, in order."""
+
+
+def test_every_section_of_chapter_9_is_answered_once_and_in_order() -> None:
+    rows = re.findall(r"^\| (9\.[0-9., ]+) \| (.+?) \| (.+?) \|$", TEXT, re.MULTILINE)
+    assert [number for numbers, *_ in rows for number in numbers.split(", ")] == LEAVES

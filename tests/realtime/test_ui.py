@@ -83,7 +83,8 @@ def as_logged(folder: Path, records: list[dict[str, float]], edited: int) -> Non
         logged = data.motor.column(joint.raw_position).tolist()
         assert [record[joint.raw_position] for record in records] == logged[: len(records)]
         assert joint.action is not None
-        before = data.states.t_s < data.motor.t_s[len(records) - 1]  # what switches behind a cycle shows in the next one
+        # What switches behind a cycle shows in the next one.
+        before = data.states.t_s < data.motor.t_s[len(records) - 1]
         changes = switches(data.states.column(joint.action)[before].tolist())
         assert switches([record[joint.action] for record in records]) == changes
         assert [record[joint.angle] for record in records] == pytest.approx(

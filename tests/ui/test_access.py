@@ -120,5 +120,6 @@ def test_the_line_for_another_machine_keeps_the_port_and_what_it_fetches_to_ones
     line = forward_line(40123, Path("/run/user/1/nuc ui/open.html"))
     assert line.startswith("(umask 077; ssh -f -L 40123:127.0.0.1:40123 ")
     *_, fetch, _, file = shlex.split(line.strip("()"))
-    assert shlex.split(fetch)[:2] == ["cat", "/run/user/1/nuc ui/open.html;"]
+    # The forwarded port has to be there for as long as what is fetched is good.
+    assert shlex.split(fetch) == ["cat", "/run/user/1/nuc ui/open.html;", "sleep", "60"]
     assert file == "nuc-ui.html"
