@@ -6,12 +6,16 @@ from nuc_engine.control.rulebook import Predicate, Rulebook
 from nuc_engine.model.changes import Changeset, Trigger
 from sccils_schemas.rules import Rule, RuleError
 
+MOST_ARMED = 100
+"""Most triggers that wait at a time: each is looked at before the rules are."""
+
 
 class Triggers:
     """The triggers that are armed, in the order in which they came.
 
     Each is looked at before the entry rules at each of their evaluations. One fires at the first at which its rule has
-    been true for as long as it asks, and then rests for its refractory time, from which on the rule counts anew.
+    been true for as long as it asks, and then rests, from which on the rule counts anew: for its refractory time, and
+    until it has acted, so that no more is ever to come than there are triggers.
     """
 
     def __init__(self, rulebook: Rulebook) -> None:
@@ -21,10 +25,12 @@ class Triggers:
         """The requests whose triggers have all done what they were to do; who tells of it takes them away."""
 
     def arm(self, trigger: Trigger, origin: int) -> None:
-        """Add one; `origin` is the request it came with. Raises RuleError for a rule that cannot be.
+        """Add one; `origin` is the request it came with. Raises RuleError for a rule that cannot be, or one too many.
 
         An operand that has no value yet would count as 0, which nobody has said.
         """
+        if len(self.armed) >= MOST_ARMED:
+            raise RuleError(f"{MOST_ARMED} triggers wait already")
         tree = self._rulebook.read(trigger.rule)
         if (unset := self._rulebook.unset_in(tree)) is not None:
             raise RuleError(f"HDSO {unset.id_num} ({unset.name}) has no value")
@@ -53,7 +59,7 @@ class Triggers:
                     item.since_ns = now_ns
                 if now_ns - item.since_ns >= trigger.holds_ns:
                     item.fired += 1
-                    item.since_ns, item.rests_until_ns = -1, now_ns + trigger.refractory_ns
+                    item.since_ns, item.rests_until_ns = -1, now_ns + max(trigger.refractory_ns, trigger.after_ns)
                     cause = f"when {self._rulebook.shown(item.tree)}"
                     changes.append(Changeset(now_ns + trigger.after_ns, trigger.writes, cause=cause))
                     if item.fired == trigger.times:

@@ -11,9 +11,10 @@ from drivers.errors import PortError
 from drivers.servo import ReplyStatus
 from nuc_engine.control.controls import SENSE
 from nuc_engine.control.controls import refusal as control_refusal
+from nuc_engine.control.triggers import MOST_ARMED
 from nuc_engine.daemon.modes import Input, Mode, Refusal
 from nuc_engine.daemon.state import Deferred, EngineState, RetryLater
-from nuc_engine.daemon.wire import MOST_ARMED, MOST_AT_ONCE, MOST_WAITING, CoreCommand, unpack
+from nuc_engine.daemon.wire import MOST_AT_ONCE, MOST_WAITING, CoreCommand, unpack
 from nuc_engine.model.changes import Changeset, JointControl, Trigger, Write
 from nuc_engine.model.store import refusal
 from sccils_schemas.rules import RuleError

@@ -29,10 +29,6 @@ MOST_WAITING = 10_000
 """Changesets that may wait for their time."""
 
 
-MOST_ARMED = 100
-"""Triggers that may be armed at once: each is looked at before every evaluation of the rules."""
-
-
 class RecordKind(IntEnum):
     """Kinds of records, core (or, for EVENT, guardian and supervisor) to service."""
 

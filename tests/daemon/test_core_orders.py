@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.bus import READ_ONLY
+from nuc_engine.control.triggers import MOST_ARMED
 from nuc_engine.daemon.block import Word
 from nuc_engine.daemon.engine import WATCH_NS
 from nuc_engine.daemon.modes import Mode
@@ -351,6 +352,27 @@ def test_a_trigger_waits_fires_and_is_done_with():
     assert causes == [[0, "when one_float_const"], [0, "when one_float_const"]]
     assert request in [content[0] for kind, content in told if kind == RecordKind.DONE]
     assert bench.core.store.values(index) == (17.5,)
+
+
+def test_triggers_are_no_more_than_may_wait_whenever_they_are_armed():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    for _ in range(3):
+        bench.order(CoreCommand.CHANGESET, 400 * MS, [], [], [trigger(bench.hdso(103), "190")] * 60)
+    bench.run(0.4)
+    assert len(bench.core.live.triggers.armed) == MOST_ARMED
+    told = [content for kind, content in bench.records() if kind == RecordKind.EVENT]
+    assert sum("trigger_refused" in str(content) for content in told) == 80
+
+
+def test_a_trigger_that_is_always_true_has_one_act_to_come():
+    bench = Bench()
+    bench.run(0.05)
+    bench.start(0.2)
+    bench.order(CoreCommand.CHANGESET, 0, [], [], [trigger(bench.hdso(103), after_ns=30_000 * MS, times=0)])
+    bench.run(1.0)
+    assert bench.core.pending == 1
 
 
 def test_a_trigger_is_forgotten_and_ends_with_the_bout():
