@@ -180,16 +180,20 @@ class PlainDaemon(Daemon):
         return [event[2] for event in self.events() if event[0] == "EVENT"]
 
     def order(self, command: str, *items):
-        """Give a command to the core and wait for its acknowledgement; return (ok, detail)."""
+        """Give a command to the core and wait for its acknowledgement; return (ok, detail).
+
+        As of the service: only of a core that is ready, and a core that was replaced meanwhile answers nothing.
+        """
+        generation = self.await_ready()["CORE_GENERATION"]
         number = self.ask(command, *items)
         acknowledged = []
 
-        def there() -> bool:
+        def over() -> bool:
             acknowledged[:] = [event for event in self.events() if event[0] == "ACK" and event[1] == number]
-            return bool(acknowledged)
+            return bool(acknowledged) or self.words()["CORE_GENERATION"] != generation
 
-        wait_for(there, f"an acknowledgement of {command}", self)
-        return acknowledged[0][2], acknowledged[0][5]
+        wait_for(over, f"an acknowledgement of {command}", self)
+        return (acknowledged[0][2], acknowledged[0][5]) if acknowledged else (False, "the core was replaced")
 
     def insist(self, command: str, *items) -> None:
         """Give a command until it is obeyed: a core that has just begun has not heard of every servo yet."""
