@@ -127,7 +127,9 @@ class Daemon(Process):
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> int:
         """Send a signal to a process by its name; return when."""
-        pid = self.pids()[name]
+        there = self.pids()
+        assert name in there, f"no {name}: there are {', '.join(there)}"
+        pid = there[name]
         now = time.monotonic_ns()
         os.kill(pid, number)
         return now
