@@ -34,6 +34,7 @@ SPIKE_US = 1_000
 MOST_GROWN = 0.02
 _WARM_S = 120.0
 _MOST_LISTED = 20
+_PUT_AWAY_S = 600
 _TELEMETRY_HZ = 30.0
 
 
@@ -185,9 +186,9 @@ def _stop(served: Served, *, ended: bool) -> Path:
         served.client.stop()
     if not folder.name:
         folder = max((served.folder / "data").glob("*_*"))
-    until(
-        lambda: "stopped" in json.loads((folder / "manifest.json").read_text()), "finished data directory", 20, served
-    )
+    # Where others have the processors, what was recorded is put away long after.
+    manifest = folder / "manifest.json"
+    until(lambda: "stopped" in json.loads(manifest.read_text()), "finished data directory", _PUT_AWAY_S, served)
     return folder
 
 
