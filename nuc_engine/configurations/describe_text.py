@@ -55,6 +55,9 @@ def model_lines(data: Data, ink: TextStyles = PLAIN) -> Iterator[str]:
     if "extensions" in data:
         added = ", ".join(f"{what} ({which})" for what, which in data["extensions"].items())
         yield f"  added to the engine: {added}"
+    if "muscle_period" in data:
+        period = data["muscle_period"]
+        yield f"  muscles are computed every {_valued(period)}, apart from rules  {ink.faint(_named(period))}"
     for joint in data["joints"]:
         yield ""
         yield from _joint(joint, ink)
@@ -138,6 +141,7 @@ def _joint(joint: Data, ink: TextStyles) -> Iterator[str]:
         yield from _muscle(muscle, ink)
     for state in joint["states"]:
         yield from _state(state, ink)
+    yield from _soft(joint, ink)
     for organ in joint["sense_organs"]:
         names = ", ".join(sensor["name"] for sensor in organ["sensors"])
         sensors = f"  [{names}]" if names else ""
@@ -206,7 +210,19 @@ def _muscle(muscle: Data, ink: TextStyles) -> Iterator[str]:
         yield f"    {use.replace('_', ' '):<18} {function['type']:<11} {formula:<12} {parameters}"
     for way, tau in muscle.get("dynamics", {}).items():
         yield f"    activation {way}s with a time constant of {_value(tau['value'])} s  {ink.faint(_named(tau))}"
+    if "efferent_delay" in muscle:
+        delay = muscle["efferent_delay"]
+        yield f"    activation takes {_value(delay['value'])} s to the muscle  {ink.faint(_named(delay))}"
     yield from _wrapped(muscle["description"], 4)
+
+
+def _soft(joint: Data, ink: TextStyles) -> Iterator[str]:
+    if "soft_switching" not in joint:
+        return
+    yield f"  {ink.name('Soft switching')}  actions are blended by how true their entry rules are"
+    for item in joint["soft_switching"]["widths"]:
+        width = f"{_valued(item['width'])}  {ink.faint(_named(item['width']))}"
+        yield f"    comparisons with {item['name']} go from false to true over {width}"
 
 
 def _module(module: Data, ink: TextStyles) -> Iterator[str]:
