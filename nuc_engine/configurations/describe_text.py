@@ -17,6 +17,7 @@ WIDTH = 80
 _GROUPS = (
     ("engine", "Engine"),
     ("entry rule of", "Thresholds and operands of the entry rules"),
+    ("width of", "Thresholds and operands of the entry rules"),
     ("activation of", "Muscle activations"),
     ("force-length of", "Muscle functions"),
     ("passive stiffness of", "Muscle functions"),
@@ -330,7 +331,7 @@ def _hdso(hdso: Data, ink: TextStyles) -> Iterator[str]:
 
 def _block(signal: Data) -> str:
     """Return how a signal is computed: `= lowpass of TC1_current (time constant in s: tau), counting samples`."""
-    of = ", ".join(item["name"] for item in signal["inputs"])
+    of = ", ".join(item["name"] for item in signal["inputs"]) or signal.get("of", "")
     given = zip(signal["parameter_names"], signal["signal_parameters"], strict=True)
     parameters = ", ".join(f"{name}: {item['name']}" for name, item in given)
     counting = ", counting samples" if signal["per_sample"] else ""

@@ -20,6 +20,7 @@ from tests.engine.models import ScriptedBus, Trace, one_joint
 from tests.verify.variants import documents
 
 MS = 1_000_000
+LAGS = (r"</muscle>", '<activation_dynamics rise="tau" fall="tau"/></muscle>')
 OWN = (r"<jointlist ", '<jointlist muscle_period="pace" ')
 
 
@@ -90,7 +91,7 @@ def test_muscles_follow_and_what_is_on_its_way_arrives_between_rules() -> None:
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 @pytest.mark.parametrize("lags", [False, True])
 def test_the_period_of_the_rules_is_that_without_one(clock: str, lags: bool, tmp_path: Path) -> None:
-    changes = [(r"</muscle>", '<activation_dynamics rise="tau" fall="tau"/></muscle>')] if lags else []
+    changes = [LAGS] if lags else []
     hdsos = (hdso(151, "tau", 0.04),)
     without = motor_log(bout(case(*changes, hdsos=hdsos), tmp_path / "without", clock))
     same = case(*changes, OWN, hdsos=(*pace(25 * MS), *hdsos))
@@ -99,7 +100,9 @@ def test_the_period_of_the_rules_is_that_without_one(clock: str, lags: bool, tmp
 
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 def test_a_faster_one_moves_the_leg_and_is_repeated(clock: str, tmp_path: Path) -> None:
-    out = bout(case(OWN, hdsos=pace(3 * MS)), tmp_path / "fast", clock)
+    hdsos = (*pace(3 * MS), hdso(151, "tau", 0.04), hdso(152, "nerve", 0.01))
+    late = (r"<muscle ", '<muscle efferent_delay="nerve" ')
+    out = bout(case(OWN, LAGS, late, hdsos=hdsos), tmp_path / "fast", clock)
     assert motor_log(out) != motor_log(bout(case(), tmp_path / "without", clock))
     muscles, states = (np.loadtxt(out / f"{name}Data.txt")[:, 0] for name in ("Muscle", "State"))
     assert np.median(np.diff(muscles)) == pytest.approx(3 * MS, abs=0.3 * MS)

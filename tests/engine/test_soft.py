@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuc_engine.bout.replay import replay_bout, replay_inputs
+from nuc_engine.control.grades import Grades
 from nuc_engine.control.tasks.acting import ActingTransition
 from nuc_engine.control.tasks.blending import Blend
 from nuc_engine.control.tasks.state_transition import StateTransition, Switch
@@ -217,6 +218,9 @@ def test_no_number_is_true_of_nothing() -> None:
     bench = Soft(20.0, rules=("301 < 104", "301 > 104"))
     assert bench.extended(0, 35) == pytest.approx(0.25, abs=1e-6)
     assert bench.extended(25, float("nan")) == pytest.approx(0.25, abs=1e-6)
+    joint, rules = bench.plan.joints[0], [state.rule for state in bench.plan.states]
+    assert joint.soft is not None
+    assert [Grades(bench.store, bench.rulebook, joint.soft).degree(rule) for rule in rules] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("clock", ["virtual", "real"])
