@@ -59,7 +59,8 @@ class Soft(Bench):
         blended = SoftPlan(((plan.hdso("angle").index, Slot(plan.hdso("blank").index)),))
         joint = replace(plan.joints[0], soft=blended if soft else None)
         helper = plan.hdso("helper").index
-        states = tuple(replace(s, central=CentralPlan(helper, None)) if central else s for s in plan.states)
+        entry = CentralPlan(helper, Slot(plan.motor_control_delay))
+        states = tuple(replace(s, central=entry) if central else s for s in plan.states)
         self.plan = replace(plan, joints=(joint,), states=states)
         self.write_rule("helper", "190")
         kind = ActingTransition if soft or central else StateTransition
@@ -194,6 +195,10 @@ def test_a_central_entry_gives_everything_to_one_action() -> None:
     bench.write_rule("helper", "191")
     assert bench.extended(25, 12) == pytest.approx(0.0, abs=1e-6)
     assert [event[1] for event in bench.events] == ["forced_switch"]
+    bench.write_rule("helper", "190")
+    bench.set("motor_control_delay_ns", 100 * MS)  # its hold, in which it loses nothing
+    assert bench.extended(124, 50) == pytest.approx(0.0, abs=1e-6)
+    assert bench.extended(125, 42) == pytest.approx(0.7, abs=1e-6)
 
 
 def test_rules_and_widths_change_in_flight_and_operands_may_be_late() -> None:
