@@ -75,6 +75,7 @@ SignalType = Literal[
     "time_in_action",
     "decay",
     "switching",
+    "weight",
 ]
 DecayShape = Literal["linear", "exponential", "power"]
 Counted = Literal["all", "sensory"]
@@ -313,7 +314,10 @@ class ActivationDynamics:
 
 @dataclass(frozen=True, slots=True)
 class Muscle:
-    """`muscle`: resting length `l_naught`, pulley radius `r`, rest angle `alpha_deg`, `fmax` (eq. 6-5, 6-6)."""
+    """`muscle`: resting length `l_naught`, pulley radius `r`, rest angle `alpha_deg`, `fmax` (eq. 6-5, 6-6).
+
+    `efferent_delay` is how many seconds an activation takes to it (D 9.2.4).
+    """
 
     id_num: int
     name: str
@@ -323,6 +327,7 @@ class Muscle:
     fmax: float
     functions: tuple[FunctionSpec, ...]
     dynamics: ActivationDynamics | None = None
+    efferent_delay: Ref | None = None
     fullname: str | None = None
     description: str | None = None
     line: int = _line()
@@ -481,6 +486,23 @@ class Geometry:
 
 
 @dataclass(frozen=True, slots=True)
+class SwitchingWidth:
+    """`width`: over how much, by this HDSO, comparisons with `of` go from false to true."""
+
+    of: Ref
+    hdso: Ref
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
+class SoftSwitching:
+    """`soft_switching`: the actions of a joint are blended by how true their entry rules are (D 4.2.2.2)."""
+
+    widths: tuple[SwitchingWidth, ...] = ()
+    line: int = _line()
+
+
+@dataclass(frozen=True, slots=True)
 class Joint:
     """`joint`: one action switching module, or, inside `endpoint`, the end of the chain.
 
@@ -495,6 +517,7 @@ class Joint:
     endpoint: bool = False
     muscles: tuple[Muscle, ...] = ()
     states: tuple[State, ...] = ()
+    soft: SoftSwitching | None = None
     sense_organs: tuple[SenseOrgan, ...] = ()
     motor: AiMotor | None = None
     motors: tuple[Motor, ...] = ()
@@ -525,15 +548,20 @@ class UpperModule:
 
 @dataclass(frozen=True, slots=True)
 class JointList:
-    """`jointlist`: the model, a chain of joints. Nested joint lists are refused with a clear message."""
+    """`jointlist`: the model, a chain of joints. Nested joint lists are refused with a clear message.
+
+    `muscle_period` is the period in which muscles are computed; without it they are whenever rules are (D 9.2.4).
+    """
 
     joints: tuple[Joint, ...]
     modules: tuple[UpperModule, ...] = ()
+    muscle_period: Ref | None = None
     name: str | None = None
     fullname: str | None = None
     description: str | None = None
     version: Version = "0.1"
     source: str = field(default="", compare=False)
+    line: int = _line()
 
 
 @dataclass(frozen=True, slots=True)

@@ -440,7 +440,17 @@ Element(
     Children("hdsos", ("hdso", "signal", "control")),
 )
 
-Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints(), Children("modules", ("module",)))
+Element(
+    "jointlist",
+    doc.JointList,
+    NAME,
+    FULLNAME,
+    VERSION,
+    Attribute("muscle_period", "muscle_period", REF, since="0.2"),
+    DESCRIPTION,
+    _Joints(),
+    Children("modules", ("module",)),
+)
 Element(
     "module",
     doc.UpperModule,
@@ -464,6 +474,7 @@ Element(
     Children("muscles", ("muscle",)),
     OneChild("geometry", "geometry"),
     Children("states", ("state",)),
+    OneChild("soft", "soft_switching"),
     Children("sense_organs", ("sense_organ",)),
     OneChild("motor", "aimotor"),
     Children("motors", ("motor",)),
@@ -476,6 +487,7 @@ Element(
     doc.Muscle,
     *LABELS,
     *attributes(NUMBER, Lnaught="l_naught", r="r", alpha="alpha_deg", fmax="fmax"),
+    Attribute("efferent_delay", "efferent_delay", REF, since="0.2"),
     DESCRIPTION,
     _Functions("functions", ("function_spec",)),
     OneChild("dynamics", "activation_dynamics"),
@@ -507,6 +519,8 @@ Element(
     OneChild("rule", "transition_rule", stand_in=doc.TransitionRule(None, ())),
     OneChild("central", "central"),
 )
+Element("soft_switching", doc.SoftSwitching, Children("widths", ("width",)), since="0.2")
+Element("width", doc.SwitchingWidth, *attributes(REF, of="of", hdso="hdso"), since="0.2")
 Element("action", doc.Action, DESCRIPTION, MODS, since="0.2")
 Element("central", doc.Central, *attributes(REF, rule="rule", hold="hold"), DESCRIPTION, since="0.2")
 Element(

@@ -67,11 +67,12 @@ FORMS: Mapping[SignalType, SignalForm] = MappingProxyType(
         "time_in_action": SignalForm((0, 0)),
         "decay": SignalForm((0, 1), (_TAU, SignalParameter("exponent", (0.0, None))), 1),
         "switching": SignalForm((0, 0), (_TAU,), 1),
+        "weight": SignalForm((0, 0)),
         "other": SignalForm((0, 64), tuple(SignalParameter("parameter", several=True) for _ in range(64))),
     }
 )
 """What the blocks of each type take. `other` is a block that was added to the engine."""
-ACTING: frozenset[SignalType] = frozenset(("state", "action", "time_in_action", "decay", "switching"))
+ACTING: frozenset[SignalType] = frozenset(("state", "action", "time_in_action", "decay", "switching", "weight"))
 """The types that are about actions, and are computed when rules are evaluated."""
 WEIGHT = SignalForm((1, 1), (SignalParameter("weight of a new sample", (0.0, 1.0)),), 1)
 """What a low-pass takes that counts samples."""

@@ -27,6 +27,7 @@ from nuc_engine.model.plan import (
     MotorPlan,
     Plan,
     Slot,
+    SoftPlan,
 )
 from nuc_engine.model.planning import build_plan
 from nuc_engine.model.values import (
@@ -138,6 +139,7 @@ class _Describer:
                 "sensors": sum(hdso.kind == "sensor" for hdso in plan.hdsos),
             },
             **({"extensions": installed(plan.extensions)} if plan.extensions else {}),
+            **({} if plan.muscle_period < 0 else {"muscle_period": self._value(plan.muscle_period)}),
             "joints": joints,
             **({"modules": [self._module(module) for module in plan.modules]} if plan.modules else {}),
             **({"controls": [self._control(control) for control in plan.controls]} if plan.controls else {}),
@@ -163,6 +165,7 @@ class _Describer:
             "motor": self._motor(joint),
             "muscles": [self._muscle(muscle) for muscle in joint.muscles],
             "states": [self._state(state) for state in joint.states],
+            **({} if plan is None or plan.soft is None else {"soft_switching": self._soft(plan.soft)}),
             "sense_organs": [
                 {
                     "id": organ.id_num,
@@ -238,7 +241,12 @@ class _Describer:
             "fmax": muscle.fmax,
             "functions": {use: self._function(use, function) for use, function in functions.items()},
             **({} if plan.dynamics is None else {"dynamics": self._dynamics(plan.dynamics)}),
+            **({} if plan.efferent_delay is None else {"efferent_delay": self._value(plan.efferent_delay.hdso)}),
         }
+
+    def _soft(self, soft: SoftPlan) -> Data:
+        widths = [(self.plan.hdsos[of], self._value(slot.hdso)) for of, slot in soft.widths]
+        return {"widths": [{"name": hdso.name, "width": width} for hdso, width in widths]}
 
     def _dynamics(self, dynamics: DynamicsPlan) -> Data:
         slots = {"rise": dynamics.rise, "fall": dynamics.fall}

@@ -17,6 +17,7 @@ WIDTH = 80
 _GROUPS = (
     ("engine", "Engine"),
     ("entry rule of", "Thresholds and operands of the entry rules"),
+    ("width of", "Thresholds and operands of the entry rules"),
     ("activation of", "Muscle activations"),
     ("force-length of", "Muscle functions"),
     ("passive stiffness of", "Muscle functions"),
@@ -55,6 +56,9 @@ def model_lines(data: Data, ink: TextStyles = PLAIN) -> Iterator[str]:
     if "extensions" in data:
         added = ", ".join(f"{what} ({which})" for what, which in data["extensions"].items())
         yield f"  added to the engine: {added}"
+    if "muscle_period" in data:
+        period = data["muscle_period"]
+        yield f"  muscles are computed every {_valued(period)}, apart from rules  {ink.faint(_named(period))}"
     for joint in data["joints"]:
         yield ""
         yield from _joint(joint, ink)
@@ -138,6 +142,7 @@ def _joint(joint: Data, ink: TextStyles) -> Iterator[str]:
         yield from _muscle(muscle, ink)
     for state in joint["states"]:
         yield from _state(state, ink)
+    yield from _soft(joint, ink)
     for organ in joint["sense_organs"]:
         names = ", ".join(sensor["name"] for sensor in organ["sensors"])
         sensors = f"  [{names}]" if names else ""
@@ -206,7 +211,19 @@ def _muscle(muscle: Data, ink: TextStyles) -> Iterator[str]:
         yield f"    {use.replace('_', ' '):<18} {function['type']:<11} {formula:<12} {parameters}"
     for way, tau in muscle.get("dynamics", {}).items():
         yield f"    activation {way}s with a time constant of {_value(tau['value'])} s  {ink.faint(_named(tau))}"
+    if "efferent_delay" in muscle:
+        delay = muscle["efferent_delay"]
+        yield f"    activation takes {_value(delay['value'])} s to the muscle  {ink.faint(_named(delay))}"
     yield from _wrapped(muscle["description"], 4)
+
+
+def _soft(joint: Data, ink: TextStyles) -> Iterator[str]:
+    if "soft_switching" not in joint:
+        return
+    yield f"  {ink.name('Soft switching')}  actions are blended by how true their entry rules are"
+    for item in joint["soft_switching"]["widths"]:
+        width = f"{_valued(item['width'])}  {ink.faint(_named(item['width']))}"
+        yield f"    comparisons with {item['name']} go from false to true over {width}"
 
 
 def _module(module: Data, ink: TextStyles) -> Iterator[str]:
@@ -314,7 +331,7 @@ def _hdso(hdso: Data, ink: TextStyles) -> Iterator[str]:
 
 def _block(signal: Data) -> str:
     """Return how a signal is computed: `= lowpass of TC1_current (time constant in s: tau), counting samples`."""
-    of = ", ".join(item["name"] for item in signal["inputs"])
+    of = ", ".join(item["name"] for item in signal["inputs"]) or signal.get("of", "")
     given = zip(signal["parameter_names"], signal["signal_parameters"], strict=True)
     parameters = ", ".join(f"{name}: {item['name']}" for name, item in given)
     counting = ", counting samples" if signal["per_sample"] else ""

@@ -14,9 +14,11 @@ def hdso_uses(model: Model, plan: Plan, values: Sequence[Values | None]) -> dict
     uses: dict[int, list[str]] = {}
     everything = (
         *((index, "engine") for index in (plan.motor_speed, plan.motor_control_delay, plan.statetrans_period)),
+        (plan.muscle_period, "engine"),
         *_uses_by_states(plan, values),
         *_uses_by_muscles(plan),
         *_uses_by_modules(plan, values),
+        *_uses_by_nerves(plan),
         *_uses_by_motors(plan),
         *_uses_by_signals(plan),
         *_uses_by_geometry(model, plan),
@@ -80,7 +82,15 @@ def _uses_by_modules(plan: Plan, values: Sequence[Values | None]) -> _Uses:
     for control in plan.controls:
         for slot, _ in control.maps:
             yield slot.hdso, f"follows {control.name}"
+
+
+def _uses_by_nerves(plan: Plan) -> _Uses:
+    for joint in plan.joints:
+        for of, slot in () if joint.soft is None else joint.soft.widths:
+            yield slot.hdso, f"width of {plan.hdsos[of].name} in {joint.name}"
     for muscle in plan.muscles:
+        if muscle.efferent_delay is not None:
+            yield muscle.efferent_delay.hdso, f"efferent delay of {muscle.name}"
         if muscle.dynamics is not None:
             for slot in (muscle.dynamics.rise, muscle.dynamics.fall):
                 if slot is not None:

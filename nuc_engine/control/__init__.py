@@ -11,6 +11,7 @@ dispatcher    what every executive has
 executive     the executive on the virtual clock
 faults        faults of a running engine, as data
 functions     generic functions of one argument and muscle activations, bound to the store once
+grades        how true entry rules are, for modules whose actions are blended
 guard         the last step before the codec
 rulebook      entry rules at run time
 tasks/        the five tasks of chapter 6.2 and the HDSO server

@@ -33,7 +33,7 @@ from nuc_engine.control.tasks.signals import SignalConversion
 from nuc_engine.control.triggers import Triggers
 from nuc_engine.model.changes import Applied, Changeset, Controlled, Trigger
 from nuc_engine.model.plan import Plan, Slot
-from nuc_engine.model.store import Store
+from nuc_engine.model.store import BufferView, Store
 from sccils_schemas.rules import RuleError
 
 _MISS_LIMIT = FAULTS["motor_silent"].after
@@ -162,7 +162,8 @@ class Dispatcher:
         self._delay = self.store.locate(Slot(plan.motor_control_delay))
         self._cycle_min_ns = plan.cycle_min_ns
         self._period = self.store.locate(Slot(plan.statetrans_period))
-        self._state_release = 0
+        self._muscle_period = None if plan.muscle_period < 0 else self.store.locate(Slot(plan.muscle_period))
+        self._state_release = self._muscle_release = 0
         self._exchanging = False
         self.missed = [0] * len(plan.motors)
         self.start_pose_deg: dict[str, float] | None = None
@@ -198,6 +199,7 @@ class Dispatcher:
             self._server_entry,
         ) = self.entries
         self._start_entry.release_ns = self._transition_entry.release_ns = self.start_ns
+        self._muscle_entry.release_ns = self.start_ns if self._muscle_period is not None else NEVER
 
     def _initialise(self) -> None:
         self.store.clear()
@@ -246,11 +248,18 @@ class Dispatcher:
         if self._delays.histories:
             self._delays.record(now_ns)
         self._script_entry.release_ns = self.script.due_ns
-        entry = self._transition_entry
-        if self.plan.statetrans_period in self.script.touched and entry.runs and entry.release_ns != NEVER:
-            entry.release_ns = max(now_ns, self._state_release + self._period_ns())
+        touched = self.script.touched
+        if self.plan.statetrans_period in touched:
+            self._retime(self._transition_entry, self._state_release + _value(self._period), now_ns)
+        if self._muscle_period is not None and self.plan.muscle_period in touched:
+            self._retime(self._muscle_entry, self._muscle_release + _value(self._muscle_period), now_ns)
         if self.script.requests:
             self._server_entry.release_ns = now_ns
+
+    def _retime(self, entry: TaskEntry, due_ns: int, now_ns: int) -> None:
+        """Let a new period count from the last run."""
+        if entry.runs and entry.release_ns != NEVER:
+            entry.release_ns = max(now_ns, due_ns)
 
     def _run_start(self, now_ns: int) -> None:
         """Begin an exchange."""
@@ -311,8 +320,9 @@ class Dispatcher:
             self._run_triggers(now_ns)
         self.transition.run(now_ns)
         self._recorder.states(now_ns, self.board)
-        self._muscle_entry.release_ns = now_ns
-        self._next_period(entry, now_ns, self._done_ns(now_ns, entry))
+        if self._muscle_period is None:
+            self._muscle_entry.release_ns = now_ns
+        self._next_period(entry, _value(self._period), now_ns)
 
     def _run_triggers(self, now_ns: int) -> None:
         changes = self.triggers.run(now_ns, self.start_ns)
@@ -336,9 +346,9 @@ class Dispatcher:
             self._event(now_ns, "trigger_refused", f"when {trigger.rule}: {error}")
             self._recorder.done(now_ns, Changeset(now_ns, (), origin=origin), 1)
 
-    def _next_period(self, entry: TaskEntry, begun_ns: int, done_ns: int) -> None:
+    def _next_period(self, entry: TaskEntry, period: int, begun_ns: int) -> None:
         """Release the task at its next period that is neither before its end nor the instant it has just run at."""
-        period = self._period_ns()
+        done_ns = self._done_ns(begun_ns, entry)
         entry.release_ns += period
         late = max(done_ns, begun_ns + 1) - entry.release_ns
         if late > 0:
@@ -353,15 +363,21 @@ class Dispatcher:
         entry.overruns += 1
         entry.skipped += skipped
 
-    def _period_ns(self) -> int:
-        view, at = self._period
-        return view[at]
-
     def _run_muscles(self, now_ns: int) -> None:
-        self._muscle_entry.release_ns = NEVER
+        entry = self._muscle_entry
+        self._muscle_release = entry.release_ns
         if self.board.sensed:
-            self.muscles.run(now_ns)
-            self._recorder.muscles(now_ns, self.board)
+            self._pull(now_ns)
+        if self._muscle_period is None:
+            entry.release_ns = NEVER
+        else:
+            self._next_period(entry, _value(self._muscle_period), now_ns)
+
+    def _pull(self, now_ns: int) -> None:
+        if self._muscle_period is not None:
+            self.transition.advance(now_ns)
+        self.muscles.run(now_ns)
+        self._recorder.muscles(now_ns, self.board)
 
     def _run_server(self, now_ns: int) -> None:
         self._server_entry.release_ns = NEVER
@@ -386,3 +402,8 @@ class Dispatcher:
             self._hinted.add(kind)
             text = f"{text} ({fault.hint})"
         self._recorder.event(time_ns, kind, text)
+
+
+def _value(cell: tuple[BufferView, int]) -> int:
+    view, at = cell
+    return view[at]

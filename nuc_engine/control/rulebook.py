@@ -36,7 +36,10 @@ Predicate = Callable[[], bool]
 
 
 class Rulebook:
-    """The rules in force, by HDSO index. `in_force[index]()` is the truth of that rule now."""
+    """The rules in force, by HDSO index. `in_force[index]()` is the truth of that rule now, `trees` is what it says.
+
+    `swaps` counts the rules that were put in force.
+    """
 
     def __init__(self, plan: Plan, store: Store) -> None:
         self.plan = plan
@@ -45,7 +48,8 @@ class Rulebook:
         self._parts: dict[int, RuleParts] = {}
         self.in_force: dict[int, Predicate] = {}
         self.delays = Delays(store)
-        self._trees: dict[int, Rule] = {}
+        self.trees: dict[int, Rule] = {}
+        self.swaps: int = 0
         self._late: dict[tuple[int, int], Predicate] = {}
         self._held: list[Rule] = []
         self._time_s: BufferView = memoryview(array("d", [0.0]))
@@ -92,15 +96,16 @@ class Rulebook:
         for ref in operands(tree):
             if ref == TIME:
                 continue
-            hdso = self._hdso(ref)
+            hdso = self.hdso(ref)
             if hdso.kind in ("parameter", "constant") and not self._store.is_set(hdso.index):
                 return hdso
         return None
 
     def swap(self, index: int, code: Sequence[int], predicate: Predicate) -> None:
         """Put a decoded rule in force."""
+        self.swaps += 1
         self._parts[index] = self._parts_of(index, code)
-        self._trees[index] = tree = self._tree(index, code)
+        self.trees[index] = tree = self._tree(index, code)
         # What has a delay is bound now: its history begins when it comes into force.
         late = has_delay(tree)
         self.in_force[index] = self._bind(tree, live=True) if late else predicate
@@ -133,12 +138,13 @@ class Rulebook:
 
     def _parts_of(self, index: int, code: Sequence[int]) -> RuleParts:
         def number(ref: Ref) -> int | None:
-            hdso = self._hdso(ref)
+            hdso = self.hdso(ref)
             return hdso.index if hdso.kind == "boolstring" else None
 
         return parts_of(self._tree(index, code), number)
 
-    def _hdso(self, ref: int | str) -> HdsoPlan:
+    def hdso(self, ref: int | str) -> HdsoPlan:
+        """Return the HDSO that an operand means. Raises RuleError where it can be none."""
         hdso = self._by_id.get(ref) if isinstance(ref, int) else None
         if hdso is None:
             raise RuleError(f"HDSO {ref} does not exist")
@@ -163,13 +169,13 @@ class Rulebook:
     def _number(self, operand: Variable, *, live: bool) -> tuple[BufferView, int]:
         if operand.ref == TIME and not operand.delay_us:
             return self._time_s, 0
-        hdso = self._hdso(operand.ref)
+        hdso = self.hdso(operand.ref)
         if hdso.kind == "boolstring":
             raise RuleError(f"HDSO {operand.ref} ({hdso.name}) is a rule; it can not be compared with < or >")
         return self._locate(hdso, operand, live=live)
 
     def _variable(self, rule: Variable, *, live: bool) -> Predicate:
-        hdso = self._hdso(rule.ref)
+        hdso = self.hdso(rule.ref)
         if hdso.kind == "boolstring" and rule.delay_us and live:
             return self._late_rule(hdso.index, rule.delay_us)
         if hdso.kind == "boolstring":
@@ -187,8 +193,8 @@ class Rulebook:
         late, key = self._late, (index, delay_us)
         if key not in late:
             late[key] = _never
-            if index in self._trees:
-                late[key] = self._bind(shifted(self._trees[index], delay_us), live=True)
+            if index in self.trees:
+                late[key] = self._bind(shifted(self.trees[index], delay_us), live=True)
 
         def truth() -> bool:
             return late[key]()
@@ -199,18 +205,18 @@ class Rulebook:
         """Forget the histories that no rule in force and no activation reads any more."""
         needed = {slot for state in self.plan.states for item in state.activations for slot in item.sensors}
         wanted: set[tuple[int, int]] = set()
-        ahead = [(tree, 0) for tree in (*self._trees.values(), *self._held)]
+        ahead = [(tree, 0) for tree in (*self.trees.values(), *self._held)]
         while ahead:
             tree, delay_us = ahead.pop()
             for operand in variables(tree):
                 if operand.ref == TIME:
                     continue
-                hdso, behind_us = self._hdso(operand.ref), operand.delay_us + delay_us
+                hdso, behind_us = self.hdso(operand.ref), operand.delay_us + delay_us
                 if hdso.kind != "boolstring":
                     needed.add(Slot(hdso.index, 0, behind_us))
                 elif behind_us and (hdso.index, behind_us) not in wanted:
                     wanted.add((hdso.index, behind_us))
-                    ahead += [(self._trees[hdso.index], behind_us)] if hdso.index in self._trees else []
+                    ahead += [(self.trees[hdso.index], behind_us)] if hdso.index in self.trees else []
         for key in self._late.keys() - wanted:
             del self._late[key]
         self.delays.release(needed)

@@ -82,7 +82,7 @@ class LiveExecutive(Dispatcher):
         self.running = running
         self.quiet = False
         if not running:
-            self._transition_entry.release_ns = NEVER
+            self._transition_entry.release_ns = self._muscle_entry.release_ns = NEVER
             self.controls.all(Drive.LIMP)
 
     @property
@@ -93,7 +93,9 @@ class LiveExecutive(Dispatcher):
     @property
     def next_ns(self) -> int:
         """When the next task is due; NEVER when only a reply can make one ready."""
-        return self._transition_entry.release_ns if self._held else min([entry.release_ns for entry in self.entries])
+        if self._held:
+            return min(self._transition_entry.release_ns, self._muscle_entry.release_ns)
+        return min([entry.release_ns for entry in self.entries])
 
     @property
     def limp(self) -> bool:
@@ -108,7 +110,7 @@ class LiveExecutive(Dispatcher):
         if self._conversion_entry.release_ns == NEVER:
             period_due_ns = self._transition_entry.release_ns
             patient = min(self._start_entry.release_ns, self._complete_entry.release_ns) >= self._state_release
-            if self._muscle_entry.release_ns != NEVER or (patient and period_due_ns <= now_ns):
+            if self._muscle_entry.release_ns <= now_ns or (patient and period_due_ns <= now_ns):
                 timed = self._timed_of_a_period
             elif patient and period_due_ns < now_ns + LOOKAHEAD_NS:
                 # A task is not interrupted: the rules would have to wait for the end of whatever is begun now.
@@ -133,6 +135,8 @@ class LiveExecutive(Dispatcher):
         """Make now the start of the bout; return it."""
         self.start_ns = now = self._clock.now_ns
         self._start_entry.release_ns = self._transition_entry.release_ns = now
+        if self._muscle_period is not None:
+            self._muscle_entry.release_ns = now
         self.transition.begin(now)
         return now
 

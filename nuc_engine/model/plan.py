@@ -132,7 +132,8 @@ class DynamicsPlan:
 class MusclePlan:
     """One muscle of eq. 6-5 and 6-6: `l0`, `r`, `alpha_deg`, `fmax` as printed; three functions.
 
-    With `dynamics` its activation follows what states and influences ask for.
+    With `dynamics` its activation follows what states and influences ask for; `efferent_delay` is the slot of the
+    seconds that this takes to it.
     """
 
     index: int
@@ -147,6 +148,7 @@ class MusclePlan:
     force_length: FunctionPlan
     force_velocity: FunctionPlan
     dynamics: DynamicsPlan | None = None
+    efferent_delay: Slot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +210,18 @@ class StatePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class SoftPlan:
+    """How a joint's actions are blended (section 4.2.2.2): of each HDSO with a width its index and the width's slot."""
+
+    widths: tuple[tuple[int, Slot], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JointPlan:
     """One action switching module. `parent` is a joint index or -1 for the body; `start_state` a state index or -1.
 
-    `amatrix` is 16 numbers row-major or None; `dh_line` is (a cm, d cm, alpha rad, rad per degree) or None.
+    `amatrix` is 16 numbers row-major or None; `dh_line` is (a cm, d cm, alpha rad, rad per degree) or None. With `soft`
+    its actions are blended.
     """
 
     index: int
@@ -225,6 +235,7 @@ class JointPlan:
     start_state: int
     amatrix: tuple[float, ...] | None = None
     dh_line: tuple[float, float, float, float] | None = None
+    soft: SoftPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +328,7 @@ class Plan:
 
     `signals` are what is computed after each exchange. With `gravity` the weight of the links is made up for. `tasks`
     are those that were added, in the order in which they run; `extensions` is all that was added, as `functions.NAME`
-    (`nuc_engine.model.extensions`).
+    (`nuc_engine.model.extensions`). `muscle_period` is the HDSO of the period of muscles, -1 where they go with rules.
     """
 
     name: str
@@ -341,6 +352,7 @@ class Plan:
     modules: tuple[ModulePlan, ...] = ()
     action_signals: tuple[ActionSignalPlan, ...] = ()
     controls: tuple[ControlPlan, ...] = ()
+    muscle_period: int = -1
     _by_ref: Mapping[int | str, HdsoPlan] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -352,8 +364,9 @@ class Plan:
     def acts_newly(self) -> bool:
         """Whether anything is in it that SCCILS 0.2 adds to acting, influences apart: activations have these."""
         states = any(state.central is not None for state in self.states)
-        dynamics = any(muscle.dynamics is not None for muscle in self.muscles)
-        return bool(self.modules or self.action_signals or self.controls or states or dynamics)
+        muscles = any(muscle.dynamics is not None or muscle.efferent_delay is not None for muscle in self.muscles)
+        soft = any(joint.soft is not None for joint in self.joints)
+        return bool(self.modules or self.action_signals or self.controls or states or muscles or soft)
 
     @property
     def entry_rules(self) -> tuple[int, ...]:

@@ -29,18 +29,19 @@ from nuc_engine.model.plan import (
     PlanError,
     SignalPlan,
     Slot,
+    SoftPlan,
     StatePlan,
 )
 from nuc_engine.model.store import TYPES, unfit
 from nuc_engine.model.torque_table import TorqueTable, read_table
 from sccils_schemas import rules
 from sccils_schemas.checks.hdso_table import (
+    acting_bounds,
     all_states,
     force_commands,
     joint_mods,
     module_mods,
     motor_sensors,
-    never_negative,
     parameter_refs,
 )
 from sccils_schemas.checks.writes import ENGINE_BOUNDS
@@ -164,6 +165,7 @@ class _Planner:
             signals=self._signals(motors),
             action_signals=self._action_signals(),
             controls=self._controls(),
+            muscle_period=-1 if (period := self.model.jointlist.muscle_period) is None else self.index[period],
             sensor_columns=tuple(h.index for h in self.hdsos if h.kind == "sensor" and h.datatype in _MEASURED),
         )
 
@@ -298,6 +300,9 @@ class _Planner:
             start_state=start if start in states or not states else states[0],
             amatrix=amatrix,
             dh_line=None if dh_line is None else (dh_line[0], dh_line[1], dh_line[2], dh_line[3]),
+            soft=None
+            if joint.soft is None
+            else SoftPlan(tuple((self.index[width.of], Slot(self.index[width.hdso])) for width in joint.soft.widths)),
         )
 
     def _geometry(self, mod: HdsoMod | None) -> tuple[float, ...] | None:
@@ -325,6 +330,7 @@ class _Planner:
             dynamics=None
             if muscle.dynamics is None
             else DynamicsPlan(self._slot(muscle.dynamics.rise), self._slot(muscle.dynamics.fall)),
+            efferent_delay=self._slot(muscle.efferent_delay),
         )
 
     def _slot(self, ref: Ref | None) -> Slot | None:
@@ -452,8 +458,7 @@ def _lay_out(model: Model) -> tuple[HdsoPlan, ...]:
     plans: list[HdsoPlan] = []
     offset = 0
     limits: dict[int, Bounds] = {}
-    timing: list[tuple[Ref, Bounds]] = [(ref, (0.0, None)) for ref in never_negative(model.jointlist)]
-    for ref, bounds in (*parameter_bounds(signals_of(model.sensors)), *timing):
+    for ref, bounds in (*parameter_bounds(signals_of(model.sensors)), *acting_bounds(model.jointlist)):
         number = model.hdso(ref).id_num
         limits[number] = narrowed(limits.get(number, (None, None)), bounds)
     owners = {model.hdso(ref).id_num: owner for ref, owner, _ in owned(model.jointlist, controls_of(model.parameters))}

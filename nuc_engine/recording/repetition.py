@@ -133,8 +133,7 @@ class Repetition(Dispatcher):
                 self.transition.run(now_ns)
                 self.recorder.states(now_ns, self.board)
             case "ran", "muscles":
-                self.muscles.run(now_ns)
-                self.recorder.muscles(now_ns, self.board)
+                self._pull(now_ns)
             case "ran", _:
                 self._take_effect(now_ns)
             case "edit", _:

@@ -19,7 +19,8 @@ from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, H
 MOST_ELEMENTS = 65_536
 """Elements of one HDSO (docs/readings.md, limits)."""
 _NOT_COMPUTED = frozenset({"control", "module", "central"})
-_OF_ACTIONS = frozenset({"state", "action", "time_in_action", "decay", "switching"})
+_OF_ACTIONS = frozenset({"state", "action", "time_in_action", "decay", "switching", "weight"})
+_NEWER_ATTRIBUTES = (("jointlist", "muscle_period"), ("muscle", "efferent_delay"))
 _CUT = "\f"  # no character of XML: stands where a comment cut a text in two
 
 
@@ -202,6 +203,11 @@ class _Reader:
             kind = newer[0].get("type", "")
             what = f"<{newer[0].tag}>" + (f" of type {kind}" if kind else "")
             raise Unverifiable(f"{what} of SCCILS 0.2 is not computed here")
+        if root.find("joint/soft_switching") is not None:
+            raise Unverifiable("<soft_switching> of SCCILS 0.2 is not computed here")
+        for tag, name in _NEWER_ATTRIBUTES:
+            if any(name in item.attrib for item in root.iter(tag)):
+                raise Unverifiable(f"{name} of <{tag}> of SCCILS 0.2 is not computed here")
         self.all = list(root.iter("joint"))
         self.joints = root.findall("joint")  # an endpoint's joint is a place only (B24)
         self.state_ids = {int(state.attrib["idNum"]): k for k, state in enumerate(self._each("state"))}

@@ -1,20 +1,32 @@
-"""Checking what SCCILS 0.2 adds to acting: activation dynamics, influences, central entries, modules."""
+"""Checking what SCCILS 0.2 adds to acting: dynamics and delays of muscles, influences, central entries, modules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoKind, HdsoTable, all_states
-from sccils_schemas.checks.rules import all_rule_parts, describe_circle, find_circles, rule_parts
+from sccils_schemas.checks.rules import all_rule_parts, describe_circle, find_circles, read_rule, rule_parts
 from sccils_schemas.checks.scope import VALUE_KINDS, Scope
 from sccils_schemas.documents import ActivationDynamics as Dynamics
-from sccils_schemas.documents import HdsoList, Influence, JointList, MuscleActivation, Ref, State, UpperModule
+from sccils_schemas.documents import (
+    HdsoList,
+    Influence,
+    Joint,
+    JointList,
+    Muscle,
+    MuscleActivation,
+    Ref,
+    Signal,
+    State,
+    UpperModule,
+)
 from sccils_schemas.lines import attribute_line
 from sccils_schemas.names import counted, did_you_mean, shorten
 from sccils_schemas.nesting import RuleParts
 from sccils_schemas.numbers import write_number
 from sccils_schemas.owners import module_writes
 from sccils_schemas.problems import Problems
+from sccils_schemas.rules import operands
 from sccils_schemas.signals import ACTING, signals_of
 
 INFLUENCE_PARAMETERS: Mapping[str, int] = {
@@ -52,11 +64,80 @@ def check_dynamics(dynamics: Dynamics | None, label: str, scope: Scope) -> None:
         _number(ref, dynamics.line, attribute, use, scope, VALUE_KINDS)
         if ref is None:
             continue
-        entry = scope.table.get(ref)
-        if entry is not None and entry.kind in VALUE_KINDS and entry.hdso.datatype not in _FLOATS:
-            what = f"{entry}, {use}, is of type {entry.hdso.datatype}"
-            scope.error_at(dynamics.line, attribute, what, "a float or double: seconds")
-        _not_negative(entry, dynamics.line, attribute, use, scope)
+        _of_type(ref, dynamics.line, attribute, use, _FLOATS, "a float or double: seconds", scope)
+        _not_negative(scope.table.get(ref), dynamics.line, attribute, use, scope)
+
+
+def check_efferent_delay(muscle: Muscle, label: str, scope: Scope) -> None:
+    """Report an HDSO that cannot say how long an activation takes to a muscle; its values are looked at elsewhere."""
+    if muscle.efferent_delay is not None:
+        use = f"the efferent delay of {label}"
+        _number(muscle.efferent_delay, muscle.line, "efferent_delay", use, scope, VALUE_KINDS)
+        types, expected = _FLOATS, "a float or double: seconds"
+        _of_type(muscle.efferent_delay, muscle.line, "efferent_delay", use, types, expected, scope)
+
+
+def check_muscle_period(jointlist: JointList, scope: Scope) -> None:
+    """Report an HDSO that cannot be the period of muscles; its values are looked at elsewhere."""
+    ref, use = jointlist.muscle_period, "the period of muscles"
+    if ref is None:
+        return
+    _number(ref, jointlist.line, "muscle_period", use, scope, VALUE_KINDS)
+    _of_type(ref, jointlist.line, "muscle_period", use, ("llint",), "an llint: nanoseconds", scope)
+    entry = scope.table.get(ref)
+    if entry is not None and entry.kind in VALUE_KINDS and entry.hdso.id_num not in scope.table.values:
+        scope.error_at(jointlist.line, "muscle_period", f"{entry}, {use}, has no value at the start", "initial_data")
+
+
+def check_soft(joint: Joint, scope: Scope) -> None:
+    """Report soft switching that nothing can be blended by, and widths that are none."""
+    soft, label = joint.soft, f"joint {joint.id_num} ({joint.name})"
+    if soft is None:
+        return
+    if len(joint.states) < 2:
+        what = f"{label} has {counted(len(joint.states), 'state')} and switches softly"
+        scope.error(soft.line, what, "two states or more to blend")
+    compared = {number for state in joint.states for number in _compared(state, scope)}
+    seen: set[int] = set()
+    for width in soft.widths:
+        use = f"the width of comparisons in {joint.name}"
+        _number(width.hdso, width.line, "hdso", use, scope, VALUE_KINDS)
+        _of_type(width.hdso, width.line, "hdso", use, _FLOATS, "a float or double", scope)
+        _not_negative(scope.table.get(width.hdso), width.line, "hdso", use, scope)
+        place = scope.place(width.line, "of")
+        entry = scope.table.find(width.of, place, scope.problems)
+        if entry is None or not scope.want_kind(entry, READ_KINDS, place, f"what a width in {joint.name} is of"):
+            continue
+        if entry.hdso.id_num in seen:
+            scope.error(place, f"{entry} has two widths in {joint.name}", "one width of one HDSO")
+        elif entry.hdso.id_num not in compared:
+            hint = "it counts once a rule of the joint does"
+            scope.warning(place, f"no entry rule of {joint.name} compares {entry}, which has a width", hint=hint)
+        seen.add(entry.hdso.id_num)
+
+
+def _compared(state: State, scope: Scope) -> Iterator[int]:
+    """Yield the HDSOs that a state's entry rule compares, and the rules in it."""
+    ahead = [state.rule.mods[0].ref] if state.rule.mods else []
+    seen: set[int] = set()
+    while ahead:
+        entry = scope.table.get(ahead.pop())
+        if entry is None or entry.hdso.id_num in seen:
+            continue
+        seen.add(entry.hdso.id_num)
+        yield entry.hdso.id_num
+        text = scope.table.values.get(entry.hdso.id_num)
+        tree = read_rule(text) if entry.kind == "boolstring" and isinstance(text, str) else None
+        ahead += [] if tree is None else operands(tree)
+
+
+def _of_type(
+    ref: Ref, line: int, attribute: str, use: str, types: tuple[str, ...], expected: str, scope: Scope
+) -> None:
+    """Report an HDSO of numbers of a type that cannot serve."""
+    entry = scope.table.get(ref)
+    if entry is not None and entry.kind in VALUE_KINDS and entry.hdso.datatype not in types:
+        scope.error_at(line, attribute, f"{entry}, {use}, is of type {entry.hdso.datatype}", expected)
 
 
 def _not_negative(entry: HdsoEntry | None, line: int, attribute: str, use: str, scope: Scope) -> None:
@@ -122,11 +203,8 @@ def check_central(state: State, scope: Scope) -> None:
         return
     use = f"the hold of the central entry of {state.name}"
     _number(central.hold, central.line, "hold", use, scope, VALUE_KINDS)
-    hold = scope.table.get(central.hold)
-    if hold is not None and hold.kind in VALUE_KINDS and hold.hdso.datatype != "llint":
-        what = f"{hold}, {use}, is of type {hold.hdso.datatype}"
-        scope.error_at(central.line, "hold", what, "an llint: nanoseconds")
-    _not_negative(hold, central.line, "hold", use, scope)
+    _of_type(central.hold, central.line, "hold", use, ("llint",), "an llint: nanoseconds", scope)
+    _not_negative(scope.table.get(central.hold), central.line, "hold", use, scope)
 
 
 def check_action_signals(
@@ -137,7 +215,8 @@ def check_action_signals(
     owners = [joint.name for joint in jointlist.joints if joint.states] + [module.name for module in jointlist.modules]
     states = [state.name for state in all_states(jointlist)]
     for signal in signals_of(sensors):
-        known, what = (states, "state") if signal.type == "state" else (owners, "joint or module with states")
+        of_state = signal.type in ("state", "weight")
+        known, what = (states, "state") if of_state else (owners, "joint or module with states")
         if signal.type not in ACTING:
             if signal.of is not None:
                 hint = f"it belongs to {', '.join(sorted(ACTING))}"
@@ -155,6 +234,18 @@ def check_action_signals(
             count = counted(len(signal.parameters), "parameter")
             expected = "a time constant and an exponent" if signal.shape == "power" else "a time constant alone"
             scope.error_at(signal.line, "parameters", f"{signal.name}, a {signal.shape} decay, has {count}", expected)
+    _check_logged(signals_of(sensors), jointlist, problems)
+
+
+def _check_logged(signals: Sequence[Signal], jointlist: JointList, problems: Problems) -> None:
+    """Warn of actions that are blended by weights that are in no log."""
+    weighed = {signal.of for signal in signals if signal.type == "weight"}
+    for joint in (joint for joint in jointlist.joints if joint.soft is not None):
+        missing = [state.name for state in joint.states if state.name not in weighed]
+        if missing and joint.soft is not None:
+            what = f"the weight of {', '.join(missing)} is in no log"
+            hint = 'a <signal type="weight" of="..."/> of each in sensors.xml makes it a column of SensData.txt'
+            problems.warning(jointlist.source, joint.soft.line, what, hint=hint)
 
 
 def check_modules(jointlist: JointList, scope: Scope, check_state: Callable[[State], None]) -> None:

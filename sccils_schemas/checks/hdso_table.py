@@ -30,13 +30,15 @@ from sccils_schemas.owners import mapped
 from sccils_schemas.problems import Problems
 from sccils_schemas.ranges import Bounds, both_ways, narrowed
 from sccils_schemas.reader import STAND_IN
-from sccils_schemas.signals import parameter_bounds, signals_of
+from sccils_schemas.signals import LONGEST_S, parameter_bounds, signals_of
 
 HdsoKind = Literal["parameter", "sensor", "constant", "boolstring"]
 KINDS: tuple[HdsoKind, ...] = ("parameter", "sensor", "constant", "boolstring")
 LIST_KINDS: Mapping[str, HdsoKind] = {"parameterList": "parameter", "sensorList": "sensor"}
 """DataSetType of a list -> kind of its HDSOs that have no abstractType."""
 
+SHORTEST_PERIOD_NS = 100_000
+"""Of the evaluation of rules, or of muscles: a shorter one would let nothing else run."""
 ENGINE_TIMES = ("engine_start_time", "engine_stop_time")
 """Sensors the engine itself writes, in nanoseconds."""
 
@@ -305,10 +307,16 @@ def sensor_refs(servo: Servo) -> tuple[Ref, ...]:
     return tuple(mod.ref for spec in servo.sensorspecs for mod in spec.mods)
 
 
-def never_negative(jointlist: JointList) -> list[Ref]:
-    """Return what holds a time constant: it must not be below 0, whatever its ranges say."""
-    dynamics = [muscle.dynamics for joint in jointlist.joints for muscle in joint.muscles]
-    return [ref for item in dynamics if item is not None for ref in (item.rise, item.fall) if ref is not None]
+def acting_bounds(jointlist: JointList) -> list[tuple[Ref, Bounds]]:
+    """Return what holds a time constant, a width, a delay or a period, and what it may be, whatever its ranges say."""
+    muscles = [muscle for joint in jointlist.joints for muscle in joint.muscles]
+    found: list[tuple[Ref | None, Bounds]] = [(jointlist.muscle_period, (SHORTEST_PERIOD_NS, None))]
+    found += [(muscle.efferent_delay, (0.0, LONGEST_S)) for muscle in muscles]
+    for dynamics in (muscle.dynamics for muscle in muscles if muscle.dynamics is not None):
+        found += [(dynamics.rise, (0.0, None)), (dynamics.fall, (0.0, None))]
+    for soft in (joint.soft for joint in jointlist.joints if joint.soft is not None):
+        found += [(width.hdso, (0.0, None)) for width in soft.widths]
+    return [(ref, bounds) for ref, bounds in found if ref is not None]
 
 
 def force_commands(jointlist: JointList) -> list[Ref]:
@@ -321,8 +329,9 @@ def initialise(table: HdsoTable, jointlist: JointList) -> None:
     """Note what the joint list uses as a force, and what it writes at the start: later writes win (reading B13)."""
     for entry in filter(None, map(table.get, force_commands(jointlist))):
         table.entries[entry.hdso.id_num] = replace(entry, pushes=True)
-    for entry in filter(None, map(table.get, never_negative(jointlist))):
-        table.entries[entry.hdso.id_num] = replace(entry, bounds=narrowed(entry.bounds, (0.0, None)))
+    for ref, bounds in acting_bounds(jointlist):
+        if (entry := table.get(ref)) is not None:
+            table.entries[entry.hdso.id_num] = replace(entry, bounds=narrowed(entry.bounds, bounds))
     for state in all_states(jointlist):
         if state.rule.boolstring is not None and state.rule.mods:
             entry = table.get(state.rule.mods[0].ref)

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sccils_schemas.checks.acting import check_dynamics, check_modules
+from sccils_schemas.checks.acting import (
+    check_dynamics,
+    check_efferent_delay,
+    check_modules,
+    check_muscle_period,
+    check_soft,
+)
 from sccils_schemas.checks.geometry import check_geometry
 from sccils_schemas.checks.hdso_table import HdsoEntry, SourcePlace, check_looks, joint_mods, motor_sensors, state_mods
 from sccils_schemas.checks.motors import check_joint_motors, check_motors
@@ -44,6 +50,7 @@ def check_jointlist(jointlist: JointList, scope: Scope) -> None:
     _check_labels(jointlist, scope)
     _check_parents(jointlist, scope)
     check_motors(jointlist, scope)
+    check_muscle_period(jointlist, scope)
     muscles = {muscle.id_num: (muscle, joint) for joint in jointlist.joints for muscle in joint.muscles}
     owners = {state.id_num: joint for joint in jointlist.joints for state in joint.states}
     for joint in jointlist.joints:
@@ -57,6 +64,7 @@ def check_jointlist(jointlist: JointList, scope: Scope) -> None:
             scope.error(joint.line, what, f"at most {MAX_PER_JOINT} of each")
             continue
         check_states(joint, muscles, scope)
+        check_soft(joint, scope)
         _check_control(joint, owners, scope)
         for organ in joint.sense_organs:
             _check_organ(organ, scope)
@@ -265,6 +273,7 @@ def check_muscle(muscle: Muscle, scope: Scope) -> None:
             expected = "one function_spec for each of its three uses"
             scope.error(muscle.line, f"{label} has no function for {use}", expected)
     check_dynamics(muscle.dynamics, label, scope)
+    check_efferent_delay(muscle, label, scope)
     for spec in muscle.functions:
         if spec.use in uses:
             uses.remove(spec.use)

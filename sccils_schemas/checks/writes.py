@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from sccils_schemas.checks.hdso_table import HdsoEntry, HdsoTable, SourcePlace
+from sccils_schemas.checks.hdso_table import SHORTEST_PERIOD_NS, HdsoEntry, HdsoTable, SourcePlace
 from sccils_schemas.checks.rules import check_rule
 from sccils_schemas.documents import HdsoMod
 from sccils_schemas.names import counted
@@ -14,12 +14,9 @@ from sccils_schemas.problems import Problems
 from sccils_schemas.ranges import inverted
 
 ENGINE_BOUNDS: Mapping[str, tuple[int, int | None]] = MappingProxyType(
-    {"motor_speed": (0, 4), "motor_control_delay_ns": (0, None), "statetrans_period_ns": (100_000, None)}
+    {"motor_speed": (0, 4), "motor_control_delay_ns": (0, None), "statetrans_period_ns": (SHORTEST_PERIOD_NS, None)}
 )
-"""Parameters every configuration must have (reading B26), and what they may be whatever their ranges say.
-
-A shorter period of state transition would let nothing else run.
-"""
+"""Parameters every configuration must have (reading B26), and what they may be whatever their ranges say."""
 
 
 def check_write(mod: HdsoMod, entry: HdsoEntry, table: HdsoTable, file: str, problems: Problems) -> None:

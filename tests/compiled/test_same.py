@@ -100,7 +100,7 @@ def test_bouts_have_the_same_bytes(config: str, script: str, bus: str, tmp_path:
 
 @pytest.mark.parametrize("title", test_acting.EXAMPLES)
 def test_what_acts_has_the_same_bytes(title: str, tmp_path: Path) -> None:
-    """Dynamics, influences, central entries, controls, modules: every example of docs/acting.md."""
+    """Dynamics, delays, influences, central entries, blends, controls, modules: every example of docs/acting.md."""
     test_bouts_have_the_same_bytes(str(test_acting.made(tmp_path / "lin_roach", title)), "", "", tmp_path)
 
 

@@ -58,6 +58,9 @@ def test_an_example_is_run_repeated_and_verified_or_said_not_to_be(title: str, t
 
 SHOWN = {
     "Activation dynamics": "activation rises with a time constant of 0.03 s  (230 tau_rise)",
+    "Efferent delays": "activation takes 0.012 s to the muscle  (242 nerve)",
+    "A period of muscles": "muscles are computed every 4000000 ns, apart from rules  (243 muscle_period_ns)",
+    "Soft switching": "comparisons with FT_angle go from false to true over 15 deg  (244 angle_width)",
     "Magnitude influences": "+ 0.02 x rectified 0.5 of TC1_current, within 0 to 1",
     "Central pattern generators": "or centrally CTr_Levation & (CTr_decay < drive)  (237 TC1_lower)",
     "Controls": "126  CTr_levationPRO_levator_activation[0]  0: 0.45, 1: 0.85",
@@ -87,6 +90,9 @@ def test_diff_tells_it(title: str, tmp_path: Path) -> None:
 
 TOLD = {
     "Activation dynamics": "muscle Coxa_RemotorLEV, dynamics, rise",
+    "Efferent delays": "muscle Tibia_Flexor, efferent delay",
+    "A period of muscles": "muscle period",
+    "Soft switching": "joint Femur-Tibia, soft switching",
     "Magnitude influences": "activation Coxa_PromotorDEP, influence TC1_current",
     "Central pattern generators": "state TC1_protractionDEP, central",
     "Controls": "control speed",
@@ -98,6 +104,12 @@ TOLD = {
     ("title", "edit"),
     [
         ("Activation dynamics", (">0.03<", ">-0.03<")),
+        ("Efferent delays", (">0.012<", ">61<")),
+        ("Efferent delays", ('datatype="double"', 'datatype="llint"')),
+        ("A period of muscles", (">4000000<", ">99999<")),
+        ("A period of muscles", ('datatype="llint"', 'datatype="double"')),
+        ("Soft switching", ('of="TC1_current"', 'of="TC1_curent"')),
+        ("Soft switching", (">15<", ">-15<")),
         ("Magnitude influences", (' parameters="felt"', "")),
         ("Central pattern generators", ('of="CTr_LevationPRO"', 'of="CTr_Levation"')),
         ("Central pattern generators", ('central rule="TC1_lower"', 'central rule="tau"')),

@@ -212,6 +212,7 @@ muscles = st.builds(
     doubles,
     functions=some(functions),
     dynamics=st.none() | st.builds(doc.ActivationDynamics, st.none() | one_ref, st.none() | one_ref),
+    efferent_delay=st.none() | one_ref,
     fullname=labels,
     description=texts,
 )
@@ -299,6 +300,7 @@ joints = st.builds(
     endpoint=st.booleans(),
     muscles=some(muscles),
     states=some(states),
+    soft=st.none() | st.builds(doc.SoftSwitching, some(st.builds(doc.SwitchingWidth, one_ref, one_ref))),
     sense_organs=some(organs),
     motor=st.none() | aimotors,
     motors=some(motors),
@@ -320,6 +322,7 @@ jointlists = st.builds(
     doc.JointList,
     joints=some(joints),
     modules=some(modules),
+    muscle_period=st.none() | one_ref,
     name=labels,
     fullname=labels,
     description=texts,

@@ -3,9 +3,10 @@
     acting               state transition with what SCCILS 0.2 adds to acting
     action_signals       signals about actions: which, for how long, what is left of it
     added                tasks that users have added
+    blending             actions that are blended by weights instead of switched
     board                what tasks hand to each other besides the store
     drive_scale          from muscle output to a servo's own ticks and back, where a unit is not simply a tick
-    dynamics             activations that follow what states ask for, in time
+    dynamics             activations that reach their muscles late, and in time follow what states ask for
     followers            values that follow a control
     motor_action         one exchange per motor, servo delta control
     motor_conversion     raw replies to calibrated angles and directional filtered currents

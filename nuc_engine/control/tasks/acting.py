@@ -1,17 +1,20 @@
 """State transition with what SCCILS 0.2 adds to acting (chapter 9 of the dissertation).
 
 Of one evaluation the order is: what follows controls; signals about actions; added tasks; all rules on one snapshot,
-and the switches they lead to, what modules without a motor write among them; activations with their influences
-and dynamics. What a module writes is in force for activations at once, for rules from the next evaluation on.
+and the switches, or weights, they lead to, what modules without a motor write among them; activations with their
+influences, blended by weights; their delays and dynamics. What a module writes is in force for activations at once,
+for rules from the next evaluation on.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from nuc_engine.control.rulebook import Predicate, Rulebook
 from nuc_engine.control.tasks.action_signals import ActionSignals
 from nuc_engine.control.tasks.added import ExtendedTransition
+from nuc_engine.control.tasks.blending import Blend
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.dynamics import Dynamics
 from nuc_engine.control.tasks.followers import Followers
@@ -33,7 +36,8 @@ class ActingTransition(ExtendedTransition):
     A state can also be entered by its central rule (section 9.4.1). Sensory entries come first: central rules are asked
     where none of them leads to another state, or where one has to wait; of several the first in document order wins. A
     state is not left before its dwell time, in either way; one that was entered centrally not by a sensory entry before
-    its hold (0 unless given) has passed.
+    its hold (0 unless given) has passed. Of a module whose actions are blended the state is the one that leads; while
+    it would not be left it loses nothing, and a central entry gives everything to one.
     """
 
     def __init__(self, plan: Plan, store: Store, board: Board, rulebook: Rulebook) -> None:
@@ -49,6 +53,11 @@ class ActingTransition(ExtendedTransition):
             holds = [(state, entry.hold) for state, entry in central if entry.hold is not None]
             self._holds[switch.joint] = {state: store.locate(slot) for state, slot in holds}
         self.overlaps += [0] * len(modules)
+        self._blends: dict[int, Blend] = {}
+        for switch in self._modules:
+            soft = plan.joints[switch.joint].soft
+            if soft is not None:
+                self._blends[switch.joint] = Blend(store, rulebook, switch, soft)
         self._signals = ActionSignals(plan, store, self._switches)
         self._followers = Followers(plan, store)
         self._dynamics = Dynamics(plan, store, board)
@@ -76,20 +85,26 @@ class ActingTransition(ExtendedTransition):
         entered: list[_Commands] = []
         for module in self._switches:
             current = module.home[module.place]
-            true = [state for state, rule in module.entries if rules[rule]()]
+            blend = self._blends.get(module.joint)
+            true = blend.whole() if blend is not None else [s for s, rule in module.entries if rules[rule]()]
             if len(true) > 1:
                 self._overlap(module, true, now_ns)
-            if now_ns - module.entered_ns < module.dwell_ns(current):
-                continue
+            dwells = now_ns - module.entered_ns < module.dwell_ns(current)
             # After a central entry sensory ones wait for its hold; the dwell time keeps both.
-            waits = module.forced and now_ns - module.entered_ns < self._hold_ns(module.joint, current)
+            waits = dwells or (module.forced and now_ns - module.entered_ns < self._hold_ns(module.joint, current))
             target = -1 if waits else _other(true, current)
+            if blend is not None:
+                target = blend.take(current, kept=waits)
+            if dwells:
+                continue
             forced = False
             if target < 0:
                 target = _other([state for state, rule in self._central[module.joint] if rules[rule]()], current)
                 forced = target >= 0
             if target < 0:
                 continue
+            if forced and blend is not None:
+                blend.give(target)
             module.home[module.place] = target
             module.entered_ns = now_ns
             module.forced = forced
@@ -110,7 +125,26 @@ class ActingTransition(ExtendedTransition):
 
     def _activate(self, now_ns: int) -> None:
         super()._activate(now_ns)
+        for blend in self._blends.values():
+            self._mix(blend)
         self._dynamics.take(now_ns)
+
+    def _mix(self, blend: Blend) -> None:
+        """Let a module's muscles have the activations of its actions, each by its weight."""
+        mixed: dict[int, float] = {}
+        for state, weight in blend.weights.items():
+            for muscle, activation in self._activations[state] if weight > 0.0 else ():
+                try:
+                    value = activation()
+                except (ArithmeticError, ValueError):
+                    value = math.nan
+                mixed[muscle] = weight * value if muscle not in mixed else mixed[muscle] + weight * value
+        for muscle, value in mixed.items():
+            self._board.activations[muscle] = value
+
+    def advance(self, now_ns: int) -> None:
+        """Let activations be what muscles have now: what was asked of them arrives, and they follow it."""
+        self._dynamics.advance(now_ns)
 
 
 def _other(true: list[int], current: int) -> int:

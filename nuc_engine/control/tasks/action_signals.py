@@ -58,6 +58,16 @@ class _InState(ActionSignal):
         return 1.0 if self._switch.home[self._switch.place] == self._state else 0.0
 
 
+class _Weight(ActionSignal):
+    """How much of a state is done: as `state` says, where the module's actions are not blended."""
+
+    def value(self, now_ns: int) -> float:
+        weights = self._switch.weights
+        if weights:
+            return weights[self._state]
+        return 1.0 if self._switch.home[self._switch.place] == self._state else 0.0
+
+
 class _CurrentAction(ActionSignal):
     """The number of the current state."""
 
@@ -137,4 +147,5 @@ _KINDS: dict[str, type[ActionSignal]] = {
     "time_in_action": _TimeInAction,
     "decay": _Decay,
     "switching": _Switching,
+    "weight": _Weight,
 }

@@ -52,6 +52,9 @@ class StateTransition:
             self._switch(now_ns)
             self._activate(now_ns)
 
+    def advance(self, now_ns: int) -> None:
+        """Let activations be what muscles have now, where that changes between two evaluations."""
+
     def _switch(self, now_ns: int) -> None:
         states, rules = self._board.states, self._rules
         for module in self._modules:
@@ -103,6 +106,8 @@ class Switch:
         # Of plans with central entries or signals about actions alone.
         self.forced = False
         self.switched = 0
+        # Of modules whose actions are blended alone.
+        self.weights: dict[int, float] = {}
         self.reported_ns = -_AGAIN_NS
 
     def dwell_ns(self, state: int) -> int:
