@@ -308,6 +308,7 @@ class Dispatcher:
         entry = self._transition_entry
         self._state_release = entry.release_ns
         if self.triggers.armed and self.board.sensed:
+            self.transition.refresh(now_ns)
             self._run_triggers(now_ns)
         self.transition.run(now_ns)
         self._recorder.states(now_ns, self.board)

@@ -25,7 +25,7 @@ SCRIPTS = ("Scriptlog.xml", "HDSOlog.xml")
 CLOSED = "</hdsoscript>"
 EVENTS = {
     *("plant_event", "write_refused", "control", "control_refused", "reply_missed"),
-    *("rule_overlap", "bad_command", "overrun"),
+    *("rule_overlap", "forced_switch", "bad_command", "overrun"),
 }
 """Events of Infolog.txt that follow from the equations; all others are told by people, processes or documents."""
 HINTED = {"write_refused", "rule_overlap", "bad_command", "overrun"}

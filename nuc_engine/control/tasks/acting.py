@@ -1,6 +1,7 @@
 """State transition with what SCCILS 0.2 adds to acting (chapter 9 of the dissertation).
 
-Of one evaluation the order is: what follows controls; signals about actions; added tasks; all rules on one snapshot,
+Of one evaluation the order is: what follows controls; signals about actions; triggers, and both anew where there are
+any, since these may write what they go by; added tasks; all rules on one snapshot,
 and the switches they lead to, what modules without a motor write among them; activations with their influences
 and dynamics. What a module writes is in force for activations at once, for rules from the next evaluation on.
 """
@@ -64,11 +65,15 @@ class ActingTransition(ExtendedTransition):
         """Put what is computed of this signal about actions into this cell from now on."""
         self._signals.measure(index, view, at)
 
+    def refresh(self, now_ns: int) -> None:
+        """Let what follows controls, and signals about actions, be what rules see; a second time changes nothing."""
+        self._followers.run()
+        self._signals.run(now_ns)
+
     def run(self, now_ns: int) -> None:
         """Evaluate everything. Does nothing before every sensor has a value."""
         if self._board.sensed:
-            self._followers.run()
-            self._signals.run(now_ns)
+            self.refresh(now_ns)
         super().run(now_ns)
 
     def _switch(self, now_ns: int) -> None:
