@@ -218,15 +218,14 @@ def _told(logs: BoutLogs) -> dict[str, ColumnDescriptions]:
 
 def _table(logs: BoutLogs, file: str, log: LoadedLog, told: ColumnDescriptions) -> TidyTable:
     columns = [TidyColumn(TIME, "ns", "time of the record, as logged", log.time_ns)]
-    states = {joint.name: joint for joint in logs.plan.joints}
+    owners = {owner.name for owner in (*logs.plan.joints, *logs.plan.modules)}
     for k, name in enumerate(log.columns):
         cells = _cells(logs.folder / file, k, name, log)
         unit, meaning = _explained(told.get(name, {}), log.units[k], name, logs.plan)
         columns.append(TidyColumn(name, unit, meaning, cells))
-        joint = states.get(name.removesuffix(".state")) if name.endswith(".state") else None
-        if joint is not None:
+        if name.endswith(".state") and (owner := name.removesuffix(".state")) in owners:
             names = np.array([_state_name(logs, code) for code in cells.tolist()], dtype=object)
-            columns.append(TidyColumn(f"{joint.name}.action", "", f"action of {joint.name} by name", names))
+            columns.append(TidyColumn(f"{owner}.action", "", f"action of {owner} by name", names))
     return TidyTable(TABLES[file], file, tuple(columns))
 
 
@@ -244,7 +243,8 @@ def _cells(path: Path, k: int, name: str, log: LoadedLog) -> Cells:
 
 def _state_name(logs: BoutLogs, code: float) -> str | None:
     whole = int(code) if code == code else -1  # noqa: PLR0124
-    return logs.plan.states[whole].name if 0 <= whole < len(logs.plan.states) else None
+    states = logs.plan.every_state
+    return states[whole].name if 0 <= whole < len(states) else None
 
 
 def _explained(column: Mapping[str, Any], unit: str, name: str, plan: Plan) -> tuple[str, str]:

@@ -253,7 +253,7 @@ class _Describer:
         return {
             "id": module.id_num,
             "name": module.name,
-            "start_state": module.states[module.start_state].name,
+            "start_state": self.plan.every_state[module.start_state].name,
             "states": [
                 {
                     "id": state.id_num,

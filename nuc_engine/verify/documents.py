@@ -353,7 +353,9 @@ class _Reader:
             for mod in (*state.findall("dwell_time/hdsoMod"), *state.findall("transition_rule/hdsoMod")):
                 if data := self.model.data(mod):
                     self.model.initial.append((self.model.target(mod), data))
-        self.model.initial += [w for state in states if state.attrib["idNum"].strip() == start for w in self._writes(state)]
+        self.model.initial += [
+            w for state in states if state.attrib["idNum"].strip() == start for w in self._writes(state)
+        ]
         for number in {number for state in states for number, _ in self._writes(state)}:
             self._own(number)
 

@@ -57,6 +57,8 @@ class Leg:
         self.cycle = 0
         self.now_ns = 0
         self.apart: dict[int, float] = {}
+        self.ahead: set[int] = set()
+        """What is to be held as soon as it has a value."""
         self.sensed = False
         self.switches = [Switch(each.name, each.states, each.start) for each in (*model.joints, *model.modules)]
         numbers = [state.number for state in model.states]
@@ -123,6 +125,8 @@ class Leg:
         if self.sensed:
             stamps = [shaft.stamp_ns for shaft in self.shafts]
             self.signals.compute(stamps, [shaft.unfiltered for shaft in self.shafts])
+        for number in self.ahead & self.store.given:
+            self._sense(number, "hold")
         if self.sensed and self.pose is None:
             angles = [(self.model.joints[s.motor.joint].name, self._measured(s.motor.angle)) for s in self.shafts]
             self.pose = dict(angles)
@@ -146,7 +150,10 @@ class Leg:
         felt = {n for motor in self.model.motors for n in (motor.angle, motor.current)}
         if number not in felt | {signal.number for signal in (*self.model.signals, *self.model.of_actions)}:
             return True
-        if value == "off":
+        self.ahead.discard(number)
+        if value == "hold" and number not in self.store.given:
+            self.ahead.add(number)
+        elif value == "off":
             if number in self.apart:
                 self.store.write(number, [self.apart.pop(number)])
         elif value == "hold" or not isinstance(value, str):
@@ -176,6 +183,7 @@ class Leg:
         for switch, joint in zip(self.switches, self.model.joints, strict=False):
             activations = [self.activations[muscle] for muscle in joint.muscles]
             row += [switch.current, *activations, *[0.0] * (2 - len(activations))]
+        row += [switch.current for switch in self.switches[count:]]
         self.logs.row("StateData.txt", now_ns, row)
 
     def _judge_one(self, now_ns: int, k: int, switch: Switch) -> bool:

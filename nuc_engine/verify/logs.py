@@ -294,6 +294,7 @@ def _columns(model: Model) -> dict[str, list[str]]:
     for joint in model.joints:
         activations = range(max(2, len(joint.muscles)))
         states += [f"{joint.name}.state", *(f"{joint.name}.activation[{k}]" for k in activations)]
+    states += [f"{module.name}.state" for module in model.modules]
     return {
         "MotorData.txt": [f"{name}.{what}" for name in motors for what in ("current_raw", "position_raw")]
         + [f"{name}.{what}" for name in motors for what in ("sent_raw", "age_ns")],

@@ -123,3 +123,16 @@ def test_a_cut_load_stops_the_module_that_goes_by_it_where_it_is(tmp_path: Path)
     before, after = (states[part, places["Coxa-Trochanter"]] for part in (states[:, 0] < 3e9, states[:, 0] >= 3e9))
     assert len(set(before)) == 2
     assert set(after) == {before[-1]}
+
+
+def test_what_was_not_measured_yet_is_held_with_its_first_value(tmp_path: Path) -> None:
+    hold = '<sense time="0" sensor="FT_angle" mode="hold"/>'
+    out = bout(tmp_path / "held", hold)
+    plan = prepare_bout("lin_roach", None).plan
+    column = 1 + [plan.hdsos[index].name for index in plan.sensor_columns].index("FT_angle")
+    sensed, measured = rows(out, "SensedData.txt"), rows(out, "SensData.txt")
+    assert set(sensed[:, column]) == {measured[0, column]}
+    assert measured[0, column] != 0.0
+    assert len(sensed) == len(measured)
+    off = bout(tmp_path / "off", hold + '<sense time="0" sensor="FT_angle" mode="off"/>')
+    assert not (off / "SensedData.txt").exists()

@@ -12,6 +12,7 @@ CENTRAL = (
     (_AFTER.format(161), r'\1<central rule="TC1_lower" hold="keep"/>'),
     (_AFTER.format(163), r'\1<central rule="CTr_waited"/>'),
     (_AFTER.format(164), r'\1<central rule="CTr_waited" hold="keep"/>'),
+    (_AFTER.format(165), r'\1<central rule="FT_bend"/>'),
     (_AFTER.format(166), r'\1<central rule="FT_bend"/>'),
 )
 _STATE = (
@@ -38,7 +39,7 @@ HDSOS = (
     hdso(236, "keep", 90_000_000, "llint"),
     hdso(237, "patience", 0.31),
     hdso(238, "exponent", 1.5, "float"),
-    hdso(239, "slow", 0.15),
+    hdso(239, "slow", 0.6),
     rule(240, "TC1_lower", "CTr_lev &amp; (CTr_linear &lt; drive)"),
     rule(241, "CTr_waited", "CTr_time &gt; patience"),
     rule(242, "FT_bend", "(paced &lt; slow) | (FT_power@0.03 &lt; slow)"),
@@ -48,7 +49,7 @@ HDSOS = (
     hdso(253, "wants", 0),
     rule(254, "Enter_Calm", "CTr_rate &lt; quick"),
     rule(255, "Enter_Upset", "CTr_rate &gt; quick"),
-    hdso(256, "quick", 1.7),
+    hdso(256, "quick", 1.2),
     '<control idNum="257" name="speed" range="0 1" initial="0.5"><map hdso="126">0 0.45 0.4 0.5 1 0.85</map>'
     '<map hdso="patience">0 0.45 1 0.2</map><map hdso="keep">0 0 1 100000001</map></control>',
     '<control idNum="258" name="idle" range="-2 2"><map hdso="127">-2 0 2 1</map></control>',

@@ -139,9 +139,9 @@ class _Commands(Switch):
 
     def __init__(self, plan: Plan, store: Store, board: Board, rulebook: Rulebook, module: ModulePlan) -> None:
         number = len(plan.joints) + module.index
-        super().__init__(store, number, module.name, module.states, board.modules, module.index)
+        super().__init__(store, number, module.name, module.states, board.states, number)
         self._store, self._rulebook = store, rulebook
-        self._writes = [[self._decoded(write) for write in state.writes] for state in module.states]
+        self._writes = {state.index: [self._decoded(write) for write in state.writes] for state in module.states}
 
     def _decoded(self, write: InitialWrite) -> tuple[InitialWrite, Predicate | None]:
         if self._store.plan.hdsos[write.hdso].kind != "boolstring":
