@@ -14,15 +14,22 @@ from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.configurations.describe import describe_model
 from nuc_engine.configurations.describe_text import model_lines
 from nuc_engine.configurations.difference import compare_models
+from nuc_engine.figures.diagrams.flow import flow_diagram
+from nuc_engine.figures.diagrams.wiring import wiring_at
 from nuc_engine.machine.locations import find_configuration
-from nuc_engine.verify import Unverifiable, verify_bout
+from nuc_engine.model.planning import build_plan
+from nuc_engine.verify import verify_bout
 from sccils_schemas.model import load_model
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "acting.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 BLOCK = re.compile(r"```xml (\w+\.xml) (before|after) (.*?)\n(.*?)```", re.DOTALL)
 EXAMPLES = {title: BLOCK.findall(text) for title, text in SECTIONS.items() if BLOCK.search(text)}
-COMPUTED = ("Activation dynamics", "Magnitude influences")
+PICTURES = {
+    "Central pattern generators": "acting_central_flow.svg",
+    "Controls": "acting_controls_flow.svg",
+    "Modules above modules": "acting_modules_flow.svg",
+}
 
 
 def made(folder: Path, title: str, *edits: tuple[str, str]) -> Path:
@@ -43,17 +50,22 @@ def made(folder: Path, title: str, *edits: tuple[str, str]) -> Path:
 
 
 @pytest.mark.parametrize("title", EXAMPLES)
-def test_an_example_is_run_repeated_and_verified_or_said_not_to_be(title: str, tmp_path: Path) -> None:
+def test_an_example_is_run_repeated_and_verified(title: str, tmp_path: Path) -> None:
     out = tmp_path / "bout"
     result = run_bout(BoutSpec(config=str(made(tmp_path / "lin_roach", title)), duration_s=1.5, out=out))
     assert (result.state, result.refused) == ("complete", 0)
     assert replay_bout(out).identical
     assert replay_inputs(out).identical
-    if title in COMPUTED:
-        assert verify_bout(out).good
-    else:
-        with pytest.raises(Unverifiable, match=r"of SCCILS 0\.2 is not computed here"):
-            verify_bout(out)
+    assert verify_bout(out).good
+
+
+@pytest.mark.parametrize("title", PICTURES)
+def test_its_picture_is_what_nuc_diagram_draws(title: str, tmp_path: Path) -> None:
+    model, _ = load_model(made(tmp_path / "lin_roach", title))
+    assert model is not None
+    assert f"diagrams/{PICTURES[title]}" in SECTIONS[title]
+    picture = (Path(__file__).resolve().parents[2] / "docs" / "diagrams" / PICTURES[title]).read_bytes()
+    assert picture == flow_diagram(wiring_at(model, build_plan(model), (), 0.0, "lin_roach"))
 
 
 SHOWN = {
