@@ -1,6 +1,6 @@
 """The logs of a bout as tidy tables: one row per record, one named column per value, whole numbers exact.
 
-    motors sensors states muscles [plant]     one table for each log, with its exact time in ns
+    motors sensors states muscles [plant sensed]    one table for each log, with its exact time in ns
     unified                                   all of them on one time base, with the leg's points (when asked for)
 
 States come twice: as the logged code (`JOINT.state`), and by name (`JOINT.action`). Units and meanings are those of
@@ -34,6 +34,7 @@ from nuc_engine.recording.files import (
     MOTOR_LOG,
     MUSCLE_LOG,
     PLANT_LOG,
+    SENSED_LOG,
     SENSOR_LOG,
     STATE_LOG,
 )
@@ -45,6 +46,7 @@ TABLES: Mapping[str, str] = {
     STATE_LOG: "states",
     MUSCLE_LOG: "muscles",
     PLANT_LOG: "plant",
+    SENSED_LOG: "sensed",
 }
 TIME = "time_ns"
 DICTIONARY = "columns"
@@ -106,6 +108,7 @@ def tidy_bout(folder: Path | str, grid_s: float | None = None) -> TidyBout:
         return _episode(folder)
     logs = read_logs(folder)
     told = _told(logs)
+    told.setdefault(SENSED_LOG, told.get(SENSOR_LOG, {}))
     tables = [_table(logs, file, log, told.get(file, {})) for file, log in logs.files.items() if not log.missing]
     if grid_s is not None:
         tables.append(_unified(load_bout(folder), grid_s, told, logs.plan))

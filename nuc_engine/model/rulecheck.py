@@ -293,7 +293,8 @@ class _Checker:
 def free_ranges(plan: Plan, *, turned: bool = False) -> dict[int, _Interval]:
     """Return what each HDSO the engine writes can be, by index: sensors, and commands in muscle mode (reading B20).
 
-    Of what a module writes, or follows a control, this is from the lowest to the highest such value. Not limited are sensors no motor feeds, commands, and with `turned` angles whose turns are counted (reading B15).
+    Of what a module writes, or follows a control, this is from the lowest to the highest such value. Not limited are
+    sensors no motor feeds, commands, and with `turned` angles whose turns are counted (reading B15).
     """
     anything = (-math.inf, math.inf)
     ranges = {hdso.index: anything for hdso in plan.hdsos if hdso.kind == "sensor"}

@@ -68,7 +68,7 @@ def test_central_lines_stand_apart_from_sensory_ones(wiring: Wiring) -> None:
 
 def test_signals_modules_and_controls_are_rows_with_names(wiring: Wiring) -> None:
     svg = flow_diagram(wiring)
-    assert [told["name"] for told in parts(svg, "signal")][0] == "smooth"
+    assert parts(svg, "signal")[0]["name"] == "smooth"
     assert {told["name"] for told in parts(svg, "signal")} >= {"CTr_rate", "paced", "turning"}
     assert [(told["module"], told["name"]) for told in parts(svg, "module")] == [
         ("Behaviour", "Walk"),
@@ -78,7 +78,9 @@ def test_signals_modules_and_controls_are_rows_with_names(wiring: Wiring) -> Non
     ]
     assert [told["name"] for told in parts(svg, "control")] == ["speed", "idle"]
     outputs = [told["name"] for told in parts(svg, "output")]
-    assert {"FT_ext_FTang", "Enter_FT_Extension", "wants", "patience", "CTr_levationPRO_levator_activation"} <= {*outputs}
+    assert {"FT_ext_FTang", "Enter_FT_Extension", "wants", "patience", "CTr_levationPRO_levator_activation"} <= {
+        *outputs
+    }
     texts = read(svg).texts()
     assert "FT_ext_FTang = 70  \u2192 Extension" in texts
     assert "wants = 1  \u2192 Walk, Turn" in texts

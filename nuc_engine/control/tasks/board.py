@@ -53,7 +53,8 @@ class Board:
         self.velocity_rad_s = [0.0] * motors  # motor_conversion: filtered joint velocity
         self.sensed = False  # motor_conversion: every sensor has a value
         # state_transition: of the joints, then of modules without a motor.
-        self.states = [owner.start_state for owner in (*plan.joints, *plan.modules)]
+        self.states = [joint.start_state for joint in plan.joints]
+        self.states += [module.start_state for module in plan.modules]
         self.activations = [0.0] * muscles  # state_transition
         self.forces = [0.0] * muscles  # muscle_conversion
         self.lengths = [muscle.l0 for muscle in plan.muscles]  # muscle_conversion
