@@ -74,9 +74,9 @@ class Bout:
 
     `plant` is the simulated plant's true foot position and contact force, None for a real leg. `changesets_s` are the
     times after the start at which a script changed something. `notes` say what was missing, torn or assumed, `missing`
-    are the logs that are not there at all. `label` is the configuration's name. `sensed` is what was sensed of `sensors`
-    while a clamp made it something else, None where none did. `shifted_s` is how much later than
-    recorded everything stands here, see `zeroed`.
+    are the logs that are not there at all. `label` is the configuration's name. `sensed` is what was sensed of
+    `sensors` while a clamp made it something else, None where none did. `shifted_s` is how much later than recorded
+    everything stands here, see `zeroed`.
 
         bout = load_bout("data/mine")
         turn = bout.subset(20, 40).zeroed()

@@ -144,7 +144,7 @@ def test_what_was_sensed_is_loaded_and_exported_beside_what_was_measured(tmp_pat
     out = bout(tmp_path, '<sense time="0.5" sensor="FT_angle" mode="value" value="-500"/>', seconds=1.0)
     loaded = load_bout(out)
     assert loaded.sensed is not None
-    assert set(loaded.sensed["FT_angle"]) == {-500.0}
+    assert set(loaded.sensed.column("FT_angle")) == {-500.0}
     assert loaded.between(0.0, 0.4).sensed is not None
     (table,) = [table for table in tidy_bout(out).tables if table.name == "sensed"]
     column = next(column for column in table.columns if column.name == "FT_angle")
