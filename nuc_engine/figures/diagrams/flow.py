@@ -122,7 +122,7 @@ class _Flow:
                 wide, radius = self._wide[sense], 4 if sense.what == "action" else 12
                 dash = sense_dash(sense)
                 paper.rectangle(x, y, wide, PILL_HEIGHT, line=color, weight=2, radius=radius, dash=dash)
-                size = min(11.0, 11.0 * (wide - 8) / text_width(sense.name, 11))
+                size = min(11.0, 11.0 * (wide - 4) / text_width(sense.name, 11))
                 paper.text(x + wide / 2, y + PILL_HEIGHT / 2, sense.name, size=size, anchor="middle")
         y = self._words_top
         words = (
@@ -220,7 +220,7 @@ class _Flow:
             own = [sense for sense in self._senses if sense.joint == module.joint]
             # Beside three and more there must be room for what comes from other joints.
             step = PILL_WIDTH + 10 if len(own) < 3 else (WIDTH - 80) / len(own)
-            self._wide |= dict.fromkeys(own, step - 10)
+            self._wide |= dict.fromkeys(own, step - (10 if len(own) < 3 else 6))
             begin = self._left[module.joint] + (WIDTH - len(own) * step + 10) / 2
             found |= {sense: (begin + k * step, y) for k, sense in enumerate(own)}
         right = MARGIN + len(self._wiring.modules) * (WIDTH + GAP)
