@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tests.verify.acting import everything
 from tests.verify.variants import ZOO, Case
 
 TABLE = json.dumps({"ticks": [0, 4, 20, 60, 200, 400], "torque_n_m": [0, 0, 0.05, 0.18, 0.4, 0.4]})
@@ -73,6 +74,8 @@ MUTANT_CASES = {
         seconds=0.8,
     ),
     "silent": Case("lin_roach", bus="emulated:?drop=0.5", seconds=0.6),
+    "acting": everything(seconds=2.5),
+    "acting daemon": everything(seconds=2.0, clock="real"),
     "daemon": Case("lin_roach", clock="real", shake="missed", changes=ZOO, seconds=1.3, controls=_CONTROLS),
 }
 """By name."""

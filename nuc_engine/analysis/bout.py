@@ -74,8 +74,9 @@ class Bout:
 
     `plant` is the simulated plant's true foot position and contact force, None for a real leg. `changesets_s` are the
     times after the start at which a script changed something. `notes` say what was missing, torn or assumed, `missing`
-    are the logs that are not there at all. `label` is the configuration's name. `shifted_s` is how much later than
-    recorded everything stands here, see `zeroed`.
+    are the logs that are not there at all. `label` is the configuration's name. `sensed` is what was sensed of
+    `sensors` while a clamp made it something else, None where none did. `shifted_s` is how much later than recorded
+    everything stands here, see `zeroed`.
 
         bout = load_bout("data/mine")
         turn = bout.subset(20, 40).zeroed()
@@ -96,6 +97,7 @@ class Bout:
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     shifted_s: float = 0.0
+    sensed: Series | None = None
 
     @property
     def begin_s(self) -> float:
@@ -189,6 +191,7 @@ class Bout:
             states=self.states.shifted(by_s),
             muscles=self.muscles.shifted(by_s),
             plant=None if self.plant is None else self.plant.shifted(by_s),
+            sensed=None if self.sensed is None else self.sensed.shifted(by_s),
             changesets_s=tuple(time + by_s for time in self.changesets_s),
             shifted_s=self.shifted_s + by_s,
         )
@@ -223,6 +226,7 @@ class Bout:
             states=self.states.between(begin_s, end_s),
             muscles=self.muscles.between(begin_s, end_s),
             plant=None if self.plant is None else self.plant.between(begin_s, end_s),
+            sensed=None if self.sensed is None else self.sensed.between(begin_s, end_s),
         )
 
     def contact_spans(self, begin_s: float, end_s: float) -> list[Span]:

@@ -29,6 +29,7 @@ from nuc_engine.recording.files import (
     MOTOR_LOG,
     MUSCLE_LOG,
     PLANT_LOG,
+    SENSED_LOG,
     SENSOR_LOG,
     STATE_LOG,
 )
@@ -94,6 +95,7 @@ def load_bout(folder: Path | str) -> Bout:
         states=series[STATE_LOG],
         muscles=series[MUSCLE_LOG],
         plant=series.get(PLANT_LOG),
+        sensed=series.get(SENSED_LOG),
         changesets_s=logs.script.times_s,
         notes=logs.notes,
         missing=tuple(name for name, log in logs.files.items() if log.missing),
@@ -136,6 +138,9 @@ def read_logs(folder: Path) -> BoutLogs:
         raise BoutError(f"{folder}: holds none of {', '.join(DATA_LOGS)}, expected the data directory of a bout")
     if (folder / PLANT_LOG).exists():
         files[PLANT_LOG] = _log(folder, PLANT_LOG, (PLANT_COLUMNS,), described, notes)
+    if (folder / SENSED_LOG).exists():
+        # It has the columns of what was measured, and is there only where that was not always what was sensed.
+        files[SENSED_LOG] = _log(folder, SENSED_LOG, layout.sensors, _as_sensors(described), notes)
     script = read_script_log(folder, model)
     notes.extend(script.notes)
     start_ns = 0 if described or manifest else _engine_start_ns(folder, files, script, notes)
@@ -165,6 +170,10 @@ def _log(
         expected = " or ".join(str(1 + n) for n in dict.fromkeys(len(layout) for layout in layouts))
         raise BoutError(f"{folder / name}: {1 + width} columns, expected {expected} for this configuration")
     return LoadedLog(table.time_ns, table.values, fitting, units if name in described else ("",) * width)
+
+
+def _as_sensors(described: Described) -> Described:
+    return {SENSED_LOG: described[SENSOR_LOG]} if SENSOR_LOG in described else {}
 
 
 def _as_described(folder: Path, name: str, needed: Sequence[str], described: list[tuple[str, str]]) -> Columns:

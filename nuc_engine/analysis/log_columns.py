@@ -95,7 +95,7 @@ def _state_columns(plan: Plan, *, pad: bool) -> tuple[str, ...]:
 
 
 def states_of(model: Model, plan: Plan) -> tuple[StateInfo, ...]:
-    """Return all actions in document order; their place is the code in StateData.txt (reading E3)."""
+    """Return all actions, those of modules behind those of joints; their place is the code in StateData.txt (E3)."""
     styles = {state.id_num: state.plotstyle for joint in model.jointlist.joints for state in joint.states}
     found: list[StateInfo] = []
     for state in plan.states:
@@ -103,7 +103,8 @@ def states_of(model: Model, plan: Plan) -> tuple[StateInfo, ...]:
         color = None if style is None else style.colorspec
         line = None if style is None else style.linespec
         found.append(StateInfo(state.index, state.id_num, state.name, plan.joints[state.joint].name, color, line))
-    return tuple(found)
+    upper = ((module.name, state) for module in plan.modules for state in module.states)
+    return (*found, *(StateInfo(state.index, state.id_num, state.name, name, None) for name, state in upper))
 
 
 def joints_of(plan: Plan, model: Model | None = None) -> tuple[JointInfo, ...]:

@@ -1,6 +1,6 @@
 """The logs of a bout as tidy tables: one row per record, one named column per value, whole numbers exact.
 
-    motors sensors states muscles [plant]     one table for each log, with its exact time in ns
+    motors sensors states muscles [plant sensed]    one table for each log, with its exact time in ns
     unified                                   all of them on one time base, with the leg's points (when asked for)
 
 States come twice: as the logged code (`JOINT.state`), and by name (`JOINT.action`). Units and meanings are those of
@@ -34,6 +34,7 @@ from nuc_engine.recording.files import (
     MOTOR_LOG,
     MUSCLE_LOG,
     PLANT_LOG,
+    SENSED_LOG,
     SENSOR_LOG,
     STATE_LOG,
 )
@@ -45,6 +46,7 @@ TABLES: Mapping[str, str] = {
     STATE_LOG: "states",
     MUSCLE_LOG: "muscles",
     PLANT_LOG: "plant",
+    SENSED_LOG: "sensed",
 }
 TIME = "time_ns"
 DICTIONARY = "columns"
@@ -106,6 +108,7 @@ def tidy_bout(folder: Path | str, grid_s: float | None = None) -> TidyBout:
         return _episode(folder)
     logs = read_logs(folder)
     told = _told(logs)
+    told.setdefault(SENSED_LOG, told.get(SENSOR_LOG, {}))
     tables = [_table(logs, file, log, told.get(file, {})) for file, log in logs.files.items() if not log.missing]
     if grid_s is not None:
         tables.append(_unified(load_bout(folder), grid_s, told, logs.plan))
@@ -218,15 +221,14 @@ def _told(logs: BoutLogs) -> dict[str, ColumnDescriptions]:
 
 def _table(logs: BoutLogs, file: str, log: LoadedLog, told: ColumnDescriptions) -> TidyTable:
     columns = [TidyColumn(TIME, "ns", "time of the record, as logged", log.time_ns)]
-    states = {joint.name: joint for joint in logs.plan.joints}
+    owners = {owner.name for owner in (*logs.plan.joints, *logs.plan.modules)}
     for k, name in enumerate(log.columns):
         cells = _cells(logs.folder / file, k, name, log)
         unit, meaning = _explained(told.get(name, {}), log.units[k], name, logs.plan)
         columns.append(TidyColumn(name, unit, meaning, cells))
-        joint = states.get(name.removesuffix(".state")) if name.endswith(".state") else None
-        if joint is not None:
+        if name.endswith(".state") and (owner := name.removesuffix(".state")) in owners:
             names = np.array([_state_name(logs, code) for code in cells.tolist()], dtype=object)
-            columns.append(TidyColumn(f"{joint.name}.action", "", f"action of {joint.name} by name", names))
+            columns.append(TidyColumn(f"{owner}.action", "", f"action of {owner} by name", names))
     return TidyTable(TABLES[file], file, tuple(columns))
 
 
@@ -244,7 +246,8 @@ def _cells(path: Path, k: int, name: str, log: LoadedLog) -> Cells:
 
 def _state_name(logs: BoutLogs, code: float) -> str | None:
     whole = int(code) if code == code else -1  # noqa: PLR0124
-    return logs.plan.states[whole].name if 0 <= whole < len(logs.plan.states) else None
+    states = logs.plan.every_state
+    return states[whole].name if 0 <= whole < len(states) else None
 
 
 def _explained(column: Mapping[str, Any], unit: str, name: str, plan: Plan) -> tuple[str, str]:

@@ -113,7 +113,9 @@ class _Watcher:
             states_of=states_of(model, plan),
             motor=_NOTHING,
             sensors=_series(sensor_ns, self._sensors, named, rounded=True),
-            states=_series(state_ns, self._states, tuple(f"{joint.name}.state" for joint in plan.joints)),
+            states=_series(
+                state_ns, self._states, tuple(f"{owner.name}.state" for owner in (*plan.joints, *plan.modules))
+            ),
             muscles=_NOTHING,
             plant=_series(plant_ns, self._foot, PLANT_COLUMNS, rounded=True) if plant_ns else None,
         )

@@ -261,7 +261,7 @@ class _Describer:
         return {
             "id": module.id_num,
             "name": module.name,
-            "start_state": module.states[module.start_state].name,
+            "start_state": self.plan.every_state[module.start_state].name,
             "states": [
                 {
                     "id": state.id_num,
@@ -283,6 +283,8 @@ class _Describer:
         hdsos = [self.plan.hdsos[slot.hdso] for slot, _ in control.maps]
         return {
             "name": control.name,
+            "value": self._value(control.value.hdso)["value"],
+            "range": list(self.plan.hdsos[control.value.hdso].valid),
             "maps": [
                 {"id": hdso.id_num, "name": f"{hdso.name}[{slot.element}]", "points": list(points)}
                 for hdso, (slot, points) in zip(hdsos, control.maps, strict=True)
@@ -389,7 +391,7 @@ class _Describer:
             **({"counted": signal.counted} if signal.type == "switching" else {}),
             "per_sample": signal.per_sample,
             "inputs": [_named(self.model.hdso(ref)) for ref in signal.inputs],
-            "signal_parameters": [_named(self.model.hdso(ref)) for ref in signal.parameters],
+            "signal_parameters": [self._value(self.plan.hdso(ref).index) for ref in signal.parameters],
             "parameter_names": [parameter.name for parameter in form_of(signal).parameters[: len(signal.parameters)]],
         }
 

@@ -23,6 +23,11 @@ _GROUPS = (
     ("passive stiffness of", "Muscle functions"),
     ("force-velocity of", "Muscle functions"),
     ("dwell time of", "Dwell times"),
+    ("central entry of", "Central entries"),
+    ("hold of", "Central entries"),
+    ("activation dynamics of", "Muscle activations"),
+    ("influence on", "Muscle activations"),
+    ("leads", "Controls"),
     ("geometry of", "Geometry"),
     ("position command of", "Motor commands"),
     ("force command of", "Motor commands"),
@@ -67,7 +72,11 @@ def model_lines(data: Data, ink: TextStyles = PLAIN) -> Iterator[str]:
         yield from _module(module, ink)
     for control in data.get("controls", ()):
         yield ""
-        yield ink.heading(f"CONTROL  {control['name']}") + "  what follows it, as place: value on straight lines"
+        low, high = control["range"]
+        held = "not set: nothing follows it yet" if control["value"] is None else f"= {_value(control['value'])}"
+        yield ink.heading(f"CONTROL  {control['name']}") + f"  {held}; can be {low:g} to {high:g}"
+        yield "  What follows it, and nobody else writes: places of the control, and the values there;"
+        yield "  straight lines between."
         for item in control["maps"]:
             pairs = zip(item["points"][::2], item["points"][1::2], strict=True)
             yield f"  {item['id']:>4}  {item['name']}  " + ", ".join(f"{place:g}: {value:g}" for place, value in pairs)
@@ -231,6 +240,7 @@ def _module(module: Data, ink: TextStyles) -> Iterator[str]:
         ink.heading(f"MODULE {module['id']}  {module['name']}")
         + f"  without a motor; starts in {module['start_state']}"
     )
+    yield "  What a state writes when it is entered stays until another state writes it."
     for state in module["states"]:
         yield "  " + ink.name(f"State {state['id']}  {state['name']}")
         yield f"    enter when   {ink.name(_value(state['rule']['by_name']))}"
@@ -247,7 +257,9 @@ def _central(state: Data, ink: TextStyles) -> Iterator[str]:
     if central["hold"] is None:
         yield "                 hold 0: a sensory entry that is true undoes it at the next evaluation"
     else:
-        yield f"                 sensory entries then wait for {_valued(central['hold'])}"
+        held = central["hold"]
+        wait = UNSET if held["value"] is None else f"{held['value'] / 1e6:g} ms"
+        yield f"                 sensory entries then wait for {wait}  {ink.faint(_named(held))}"
 
 
 def _state(state: Data, ink: TextStyles) -> Iterator[str]:
@@ -330,12 +342,28 @@ def _hdso(hdso: Data, ink: TextStyles) -> Iterator[str]:
 
 
 def _block(signal: Data) -> str:
-    """Return how a signal is computed: `= lowpass of TC1_current (time constant in s: tau), counting samples`."""
-    of = ", ".join(item["name"] for item in signal["inputs"]) or signal.get("of", "")
+    """Return how a signal is computed: `= lowpass of TC1_current (time constant in s: tau = 0.1), counting samples`."""
+    of = ", ".join(item["name"] for item in signal["inputs"])
     given = zip(signal["parameter_names"], signal["signal_parameters"], strict=True)
-    parameters = ", ".join(f"{name}: {item['name']}" for name, item in given)
+    parameters = ", ".join(f"{name}: {item['name']} = {_value(item['value'])}" for name, item in given)
     counting = ", counting samples" if signal["per_sample"] else ""
+    if "of" in signal:
+        rate = f"; its time passes at the rate of {of}" if of else ""
+        return f"= {_of_actions(signal)}{f' ({parameters})' if parameters else ''}{rate}"
     return f"= {signal['signal']}{of and ' of '}{of}{f' ({parameters})' if parameters else ''}{counting}"
+
+
+def _of_actions(signal: Data) -> str:
+    """Return what a signal tells of actions."""
+    return {
+        "state": f"1 while {signal['of']} is the current action, else 0",
+        "weight": f"how much of {signal['of']} is in the joint's action, 0 to 1",
+        "action": f"number of the current action of {signal['of']}",
+        "time_in_action": f"seconds since {signal['of']} entered its current action",
+        "decay": f"what is left of the current action of {signal['of']}, 1 at first, {signal.get('shape')}",
+        "switching": f"switches per second of {signal['of']}"
+        + (", forced ones left out" if signal.get("counted") == "sensory" else ""),
+    }[signal["signal"]]
 
 
 def _facts(hdso: Data) -> str:

@@ -21,6 +21,7 @@ def hdso_uses(model: Model, plan: Plan, values: Sequence[Values | None]) -> dict
         *_uses_by_nerves(plan),
         *_uses_by_motors(plan),
         *_uses_by_signals(plan),
+        *_uses_by_dynamics(plan),
         *_uses_by_geometry(model, plan),
     )
     for index, use in everything:
@@ -81,6 +82,7 @@ def _uses_by_modules(plan: Plan, values: Sequence[Values | None]) -> _Uses:
                 yield write.hdso, f"written by {state.name} of {module.name}"
     for control in plan.controls:
         for slot, _ in control.maps:
+            yield control.value.hdso, f"leads {plan.hdsos[slot.hdso].name}"
             yield slot.hdso, f"follows {control.name}"
 
 
@@ -88,6 +90,9 @@ def _uses_by_nerves(plan: Plan) -> _Uses:
     for joint in plan.joints:
         for of, slot in () if joint.soft is None else joint.soft.widths:
             yield slot.hdso, f"width of {plan.hdsos[of].name} in {joint.name}"
+
+
+def _uses_by_dynamics(plan: Plan) -> _Uses:
     for muscle in plan.muscles:
         if muscle.efferent_delay is not None:
             yield muscle.efferent_delay.hdso, f"efferent delay of {muscle.name}"
@@ -112,6 +117,11 @@ def _uses_by_signals(plan: Plan) -> _Uses:
         for slots in signal.parameters:
             for slot in slots:
                 yield slot.hdso, f"parameter of the signal {signal.name}"
+    for told in plan.action_signals:
+        for slot in told.parameters:
+            yield slot.hdso, f"parameter of the signal {told.name}"
+        if told.rate is not None:
+            yield told.rate.hdso, f"signal {told.name}"
 
 
 def _uses_by_geometry(model: Model, plan: Plan) -> _Uses:

@@ -31,13 +31,21 @@ class Clamps:
         muscles: MuscleConversion,
     ) -> None:
         self._plan, self._store = plan, store
+        self.ahead: set[int] = set()
         self._measures = [conversion.measure, muscles.measure]
         if isinstance(transition, ActingTransition):
             self._measures.append(transition.measure)
 
     def apply(self, index: int, value: float | str) -> None:
-        """Let a sensor be sensed as this number from now on, as it is sensed now (`hold`), or as measured (`off`)."""
+        """Let a sensor be sensed as this number from now on, as it is sensed now (`hold`), or as measured (`off`).
+
+        What has never had a value is held with the first one: it is `ahead` until then.
+        """
         parted, (view, at) = self._store.parted, self._store.locate(Slot(index))
+        self.ahead.discard(index)
+        if value == HOLD and not self._store.flags[index]:
+            self.ahead.add(index)
+            return
         if value == OFF:
             if index in parted:
                 own, place = parted.pop(index)
@@ -51,6 +59,11 @@ class Clamps:
         if not isinstance(value, str):
             view[at] = value
             self._store.flags[index] = 1
+
+    def settle(self) -> None:
+        """Hold what has its first value now of what was to be held without one."""
+        for index in [index for index in self.ahead if self._store.flags[index]]:
+            self.apply(index, HOLD)
 
     def _measure(self, index: int, view: BufferView, at: int) -> None:
         for measure in self._measures:

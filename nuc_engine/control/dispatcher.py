@@ -145,7 +145,8 @@ class Dispatcher:
         )
         self.transition = transition_of(plan)(plan, self.store, self.board, self.rulebook)
         self.muscles = MuscleConversion(plan, self.store, self.board)
-        self.controls.sense = Clamps(plan, self.store, self._conversion, self.transition, self.muscles).apply
+        self.clamps = Clamps(plan, self.store, self._conversion, self.transition, self.muscles)
+        self.controls.sense = self.clamps.apply
         self.triggers = Triggers(self.rulebook)
         self.script = Script(
             plan,
@@ -301,6 +302,8 @@ class Dispatcher:
     def _run_conversion(self, now_ns: int) -> None:
         self._conversion_entry.release_ns = NEVER
         self._conversion.run(now_ns)
+        if self.clamps.ahead:
+            self.clamps.settle()
         if self._delays.histories:
             self._delays.record(now_ns)
         if self.start_pose_deg is None and self.board.sensed:
@@ -317,6 +320,7 @@ class Dispatcher:
         entry = self._transition_entry
         self._state_release = entry.release_ns
         if self.triggers.armed and self.board.sensed:
+            self.transition.refresh(now_ns)
             self._run_triggers(now_ns)
         self.transition.run(now_ns)
         self._recorder.states(now_ns, self.board)

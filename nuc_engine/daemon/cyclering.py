@@ -115,7 +115,7 @@ def columns_of(plan: Plan) -> list[tuple[str, str, str]]:
     """
     motors = [motor.name for motor in plan.motors]
     whole = [(f"{name}.{what}", unit) for what, unit in _OF_A_MOTOR for name in motors]
-    whole += [(f"{joint.name}.state", "state") for joint in plan.joints]
+    whole += [(f"{owner.name}.state", "state") for owner in (*plan.joints, *plan.modules)]
     sensors = [(plan.hdsos[index].name, plan.hdsos[index].units) for index in plan.sensor_columns]
     parts = [(f"{muscle.name}.{what}", unit) for what, unit in _OF_A_MUSCLE for muscle in plan.muscles]
     return [

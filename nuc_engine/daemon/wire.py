@@ -80,7 +80,7 @@ class NumbersRecord:
 
 @dataclass(slots=True)
 class StatesRecord:
-    """State index per joint (-1: none) and activation per muscle."""
+    """State index per joint (-1: none) and per module without a motor, and activation per muscle."""
 
     time_ns: int
     states: list[int]
@@ -91,11 +91,11 @@ class Formats:
     """The fixed formats of one plan: `pack_*` in the core, `unpack` in the service."""
 
     def __init__(self, plan: Plan) -> None:
-        n, joints, muscles = len(plan.motors), len(plan.joints), len(plan.muscles)
-        self._n, self._joints, self._m = n, joints, muscles
+        n, states, muscles = len(plan.motors), len(plan.joints) + len(plan.modules), len(plan.muscles)
+        self._n, self._switches = n, states
         self._motor = struct.Struct(f"=qq{4 * n}h{n}q")
         self._sensors = struct.Struct(f"=q{len(plan.sensor_columns)}d")
-        self._states = struct.Struct(f"=q{joints}h{muscles}d")
+        self._states = struct.Struct(f"=q{states}h{muscles}d")
         self._muscles = struct.Struct(f"=q{2 * muscles}d")
         self._start = struct.Struct(f"=qb{n}h")
 
@@ -141,7 +141,7 @@ class Formats:
             return NumbersRecord(time_ns, numbers)
         if kind == RecordKind.STATES:
             time_ns, *rest = self._states.unpack(content)
-            return StatesRecord(time_ns, rest[: self._joints], rest[self._joints :])
+            return StatesRecord(time_ns, rest[: self._switches], rest[self._switches :])
         return unpack(content)
 
 

@@ -193,9 +193,9 @@ class CentralPlan:
 
 @dataclass(frozen=True, slots=True)
 class StatePlan:
-    """One action. `index` counts all states of the model in document order (reading E3).
+    """One action. `index` counts all states of joints in document order (reading E3), then those of modules.
 
-    Those of a module without a motor count by themselves, have joint -1, and make their `writes` when it enters them.
+    Those of a module without a motor have joint -1, and make their `writes` when it enters them.
     """
 
     index: int
@@ -240,7 +240,7 @@ class JointPlan:
 
 @dataclass(frozen=True, slots=True)
 class ModulePlan:
-    """An action switching module without a motor (section 9.6.7); `start_state` is a place in `states`."""
+    """An action switching module without a motor (section 9.6.7); `start_state` is a state index."""
 
     index: int
     id_num: int

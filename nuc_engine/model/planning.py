@@ -136,6 +136,8 @@ class _Planner:
         self.state_index = {state.id_num: k for k, (_, state) in enumerate(states)}
         self.muscles_of = _places(owner for owner, _ in muscles)
         self.states_of = _places(owner for owner, _ in states)
+        upper = [state for module in model.jointlist.modules for state in module.states]
+        self.state_index |= {state.id_num: k for k, state in enumerate(upper, len(states))}
         self.initial = self._initial()
         self.initial += tuple(self._followed())
         self.start: dict[int, list[int | float]] = {}
@@ -238,9 +240,7 @@ class _Planner:
         modules = self.model.jointlist.modules
         owners = [*self.joints, *modules]
         places = {
-            state.name: (k, self.state_index[state.id_num] if k < len(self.joints) else at)
-            for k, owner in enumerate(owners)
-            for at, state in enumerate(owner.states)
+            state.name: (k, self.state_index[state.id_num]) for k, owner in enumerate(owners) for state in owner.states
         }
         places |= {owner.name: (k, -1) for k, owner in enumerate(owners)}
         return tuple(
@@ -351,13 +351,12 @@ class _Planner:
         )
 
     def _module(self, k: int, module: UpperModule) -> ModulePlan:
-        ids = [state.id_num for state in module.states]
         return ModulePlan(
             index=k,
             id_num=module.id_num,
             name=module.name,
-            states=tuple(self._state(at, -1, state) for at, state in enumerate(module.states)),
-            start_state=ids.index(module.start_state),
+            states=tuple(self._state(self.state_index[state.id_num], -1, state) for state in module.states),
+            start_state=self.state_index[module.start_state],
         )
 
     def _activation(self, activation: MuscleActivation) -> ActivationPlan:

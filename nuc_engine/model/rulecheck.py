@@ -193,7 +193,8 @@ class _Checker:
         if rule not in self._known_cases:
             tree = self._rules.get(rule)
             try:
-                cases = None if tree is None or self._says_itself(tree) else self._cases(tree, 0)
+                said = tree is None or self._plan.hdsos[rule].owner or self._says_itself(tree)
+                cases = None if said or tree is None else self._cases(tree, 0)
             except _TooMany:
                 cases = None
             self._known_cases[rule] = cases
@@ -213,7 +214,8 @@ class _Checker:
             hdso = self._hdso(rule.ref)
             if hdso.index not in self._rules:
                 return [(rule,)]
-            if level >= MAX_RULE_LEVELS:
+            # What a module writes becomes another rule.
+            if level >= MAX_RULE_LEVELS or hdso.owner:
                 raise _TooMany
             return self._cases(shifted(self._rules[hdso.index], rule.delay_us), level + 1)
         cases: list[_Case] = [] if isinstance(rule, Or) else [()]
@@ -291,7 +293,8 @@ class _Checker:
 def free_ranges(plan: Plan, *, turned: bool = False) -> dict[int, _Interval]:
     """Return what each HDSO the engine writes can be, by index: sensors, and commands in muscle mode (reading B20).
 
-    Not limited are sensors no motor feeds, commands, and with `turned` angles whose turns are counted (reading B15).
+    Of what a module writes, or follows a control, this is from the lowest to the highest such value. Not limited are
+    sensors no motor feeds, commands, and with `turned` angles whose turns are counted (reading B15).
     """
     anything = (-math.inf, math.inf)
     ranges = {hdso.index: anything for hdso in plan.hdsos if hdso.kind == "sensor"}
@@ -303,4 +306,15 @@ def free_ranges(plan: Plan, *, turned: bool = False) -> dict[int, _Interval]:
         if plan.joints[motor.joint].control_mode == "muscle":
             written = (motor.position_command, motor.force_command)
             ranges.update({index: anything for index in written if index >= 0})
-    return ranges
+    written_values: dict[int, list[float]] = {}
+    for module in plan.modules:
+        for write in (write for state in module.states for write in state.writes):
+            written_values.setdefault(write.hdso, []).append(float(write.values[0]))
+    for slot, points in (item for control in plan.controls for item in control.maps):
+        if not slot.element:
+            written_values.setdefault(slot.hdso, []).extend(points[1::2])
+    for write in plan.initial:
+        if write.hdso in written_values:
+            written_values[write.hdso].append(float(write.values[0]))
+    rules = {hdso.index for hdso in plan.hdsos if hdso.kind == "boolstring"}
+    return ranges | {index: (min(held), max(held)) for index, held in written_values.items() if index not in rules}

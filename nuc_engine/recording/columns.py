@@ -27,7 +27,7 @@ def describe_columns(model: Model, plan: Plan) -> dict[str, Any]:
             MUSCLE_LOG: {"task": "muscle_conversion", "columns": [_TIME, *_muscle_columns(plan)]},
             PLANT_LOG: {"task": "emulated plant", "columns": [_TIME, *_plant_columns()]},
         },
-        "states": [_state(model, plan, k) for k in range(len(plan.states))],
+        "states": [*(_state(model, plan, k) for k in range(len(plan.states))), *_upper_states(plan)],
         "joints": [
             {"name": joint.name, "id": joint.id_num, "states": list(joint.states), "muscles": list(joint.muscles)}
             for joint in plan.joints
@@ -102,7 +102,7 @@ def _state_columns(plan: Plan) -> list[dict[str, Any]]:
         for k, muscle in enumerate(muscle_columns(plan, joint.index)):
             name = plan.muscles[muscle].name if muscle >= 0 else "none"
             columns.append(_column(joint.name, f"activation[{k}]", "1", f"activation of {name}", muscle=name))
-    return columns
+    return columns + [_column(module.name, "state", "code", "index into `states`") for module in plan.modules]
 
 
 def _state_meaning(plan: Plan, joint: JointPlan) -> str:
@@ -145,6 +145,14 @@ def _state(model: Model, plan: Plan, code: int) -> dict[str, Any]:
         "joint": joint.name,
         "color": _color(next(item for item in model.jointlist.joints if item.id_num == joint.id_num), state.id_num),
     }
+
+
+def _upper_states(plan: Plan) -> list[dict[str, Any]]:
+    return [
+        {"code": state.index, "id": state.id_num, "name": state.name, "module": module.name, "color": None}
+        for module in plan.modules
+        for state in module.states
+    ]
 
 
 def _color(joint: Joint, state_id: int) -> list[float] | None:

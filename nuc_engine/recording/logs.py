@@ -110,7 +110,8 @@ class DataLogs:
             self._sensed = TextLog(folder / SENSED_LOG, marks[SENSED_LOG])
         self._sensor_row = "%d" + f" {NUMBER}" * len(cells) + "\n"
         self._joint_muscles = [muscle_columns(plan, joint.index) for joint in plan.joints]
-        self._state_row = "%d" + "".join(" %d" + f" {NUMBER}" * len(m) for m in self._joint_muscles) + "\n"
+        row = "%d" + "".join(" %d" + f" {NUMBER}" * len(m) for m in self._joint_muscles)
+        self._state_row = row + " %d" * len(plan.modules) + "\n"
         self._muscle_row = "%d" + f" {NUMBER}" * (2 * len(plan.muscles)) + "\n"
 
     def motor(self, now_ns: int, board: Board) -> None:
@@ -137,12 +138,16 @@ class DataLogs:
         self._sensed.append(self._sensor_row % (now_ns, *numbers))
 
     def states(self, now_ns: int, board: Board) -> None:
-        """Log state and activations of every joint; two activations at least, as NeuRoMod does (reading E4)."""
+        """Log state and activations of every joint; two activations at least, as NeuRoMod does (reading E4).
+
+        Behind them is the state of every module without a motor.
+        """
         activations = board.activations
         row: list[float] = [now_ns]
-        for state, muscles in zip(board.states, self._joint_muscles, strict=True):
+        for state, muscles in zip(board.states, self._joint_muscles, strict=False):
             row.append(state)
             row += [activations[muscle] if muscle >= 0 else 0.0 for muscle in muscles]
+        row += board.states[len(self._joint_muscles) :]
         self._states.append(self._state_row % tuple(row))
 
     def muscles(self, now_ns: int, board: Board) -> None:

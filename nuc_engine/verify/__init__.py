@@ -1,5 +1,6 @@
 """An oracle: a bout's data directory held against the equations, by code that shares none with the engine.
 
+    acting       modules that switch, signals about actions, and what follows controls
     bout         a data directory, verified
     course       the tasks of a leg in their order, on virtual time by computation, in real time as recorded
     documents    a bout's documents, read into what the equations need

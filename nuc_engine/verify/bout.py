@@ -107,9 +107,9 @@ class _Check:
         script = read_script(path, spec["values"], model, store)
         if "engine_start_time" in model.ids:
             store.write(model.ids["engine_start_time"], [0])
+        leg = self._leg()
         for number in model.hdsos:
             self.logs.answered(0, 0, number, store.values(number))
-        leg = self._leg()
         course = Virtual(leg, self.logs, self.report, self.record, script, spec["costs"])
         last_ns, slack_ns = self._last_ns(), None
         # Far enough to see that more should be there, however long the manifest says that it was.
@@ -154,7 +154,11 @@ class _Check:
     def _real(self) -> None:
         self.store.load(self.record.entries[0][1][3])
         self.more += compare_start(self.model, self.store, self.manifest, self.report)
+        begun = {each.number: self.store.values(each.number) for each in self.model.of_actions}
         leg = self._leg()
+        for number, found in begun.items():
+            if (computed := self.store.values(number)) != found:
+                self.report.differ(RECORD, 2, 0, self.model.hdsos[number].name, computed, found)
         course = Real(leg, self.logs, self.report, self.record, latched=self._latched())
         until_ns = NEVER if self.lost_ns is None else self.lost_ns
         course.run(until_ns, self.progress, round(self.manifest.get("engine_time_s", 0.0) * 1e9))

@@ -11,15 +11,14 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
+from nuc_engine.verify.acting import OF_ACTIONS, ActionDescribed, Control
 from nuc_engine.verify.rules import RuleFault, code_of, tokens_of
 from nuc_engine.verify.servos import Servo, Unverifiable, pick_servo
-from nuc_engine.verify.signals import Described
-from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, Hdso, Number, Values
+from nuc_engine.verify.signals import LIMITS, Described
+from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, Hdso, Number, Store, Values
 
 MOST_ELEMENTS = 65_536
 """Elements of one HDSO (docs/readings.md, limits)."""
-_NOT_COMPUTED = frozenset({"control", "module", "central"})
-_OF_ACTIONS = frozenset({"state", "action", "time_in_action", "decay", "switching", "weight"})
 _NEWER_ATTRIBUTES = (("jointlist", "muscle_period"), ("muscle", "efferent_delay"))
 _CUT = "\f"  # no character of XML: stands where a comment cut a text in two
 
@@ -87,12 +86,20 @@ class Activation:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One action, with the HDSO of its entry rule."""
+    """One action, with the HDSO of its entry rule.
 
+    `central` is the HDSO of its central rule, `hold` that of how long sensory entries wait after an entry by it;
+    `writes` are made on entering it.
+    """
+
+    number: int
     name: str
     rule: int
     dwell: int | None
     activations: tuple[Activation, ...]
+    central: int | None = None
+    hold: int | None = None
+    writes: tuple[tuple[int, Values], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +132,20 @@ class Joint:
     dh_line: Values
 
 
+@dataclass(frozen=True, slots=True)
+class Module:
+    """An action switching module without a motor; its states are behind those of all joints."""
+
+    name: str
+    states: tuple[int, ...]
+    start: int
+
+
 @dataclass(slots=True)
 class Model:
     """A configuration. `initial` are the writes before the start, in their order (reading B13).
 
-    `read` are the files it was read from.
+    `read` are the files it was read from; `states` those of all joints, then those of modules without a motor.
     """
 
     hdsos: dict[int, Hdso]
@@ -141,6 +157,9 @@ class Model:
     muscles: list[Muscle] = field(default_factory=list[Muscle])
     states: list[State] = field(default_factory=list[State])
     signals: list[Described] = field(default_factory=list[Described])
+    modules: list[Module] = field(default_factory=list[Module])
+    of_actions: list[ActionDescribed] = field(default_factory=list[ActionDescribed])
+    controls: list[Control] = field(default_factory=list[Control])
 
     def number(self, ref: str) -> int:
         """Return the HDSO that a number or a name means."""
@@ -191,25 +210,22 @@ class _Reader:
         self.folder, self.families = folder, families
         lists = [("parameter", read_xml(folder / "parameters.xml")), ("sensor", read_xml(folder / "sensors.xml"))]
         hdsos = [
-            _hdso(item, home, kind) for kind, home in lists for item in home.iter() if item.tag in ("hdso", "signal")
+            _hdso(item, home, kind)
+            for kind, home in lists
+            for item in home.iter()
+            if item.tag in ("hdso", "signal", "control")
         ]
         self.model = Model({hdso.number: hdso for hdso in hdsos}, {hdso.name: hdso.number for hdso in hdsos})
         self.sensors = [int(item.attrib["idNum"]) for item in lists[1][1].iter("hdso")]
         root = read_xml(folder / "joints.xml")
-        roots = (root, *(home for _, home in lists))
-        newer = [item for home in roots for item in home.iter() if item.tag in _NOT_COMPUTED]
-        newer += [item for item in lists[1][1].iter("signal") if item.get("type", "").strip() in _OF_ACTIONS]
-        if newer:
-            kind = newer[0].get("type", "")
-            what = f"<{newer[0].tag}>" + (f" of type {kind}" if kind else "")
-            raise Unverifiable(f"{what} of SCCILS 0.2 is not computed here")
-        if root.find("joint/soft_switching") is not None:
+        if root.find("joint/soft_switching") is not None or lists[1][1].find(".//signal[@type='weight']") is not None:
             raise Unverifiable("<soft_switching> of SCCILS 0.2 is not computed here")
         for tag, name in _NEWER_ATTRIBUTES:
             if any(name in item.attrib for item in root.iter(tag)):
                 raise Unverifiable(f"{name} of <{tag}> of SCCILS 0.2 is not computed here")
         self.all = list(root.iter("joint"))
         self.joints = root.findall("joint")  # an endpoint's joint is a place only (B24)
+        self.modules = root.findall("module")
         self.state_ids = {int(state.attrib["idNum"]): k for k, state in enumerate(self._each("state"))}
         self.muscle_ids = {int(muscle.attrib["idNum"]): k for k, muscle in enumerate(self._each("muscle"))}
         self.driven = [pick_servo(joint, families, folder) for joint in self.joints]
@@ -223,9 +239,15 @@ class _Reader:
         self._signals(lists[1][1])
         for command in root.iter("forceCommand"):
             self._push(self.model.target(command.findall("hdsoMod")[0]))
+        for lag in root.iter("activation_dynamics"):
+            for number in filter(None, (self._ref(lag, name) for name in ("rise", "fall"))):
+                self._narrow(number, 0.0, math.inf)
+        self._controls(lists[0][1])
         self._initial()
         for joint, picked in zip(self.joints, self.driven, strict=True):
             self._joint(joint, picked)
+        self._modules()
+        self._signals_of_actions(lists[1][1])
 
     def _signals(self, sensors: Element) -> None:
         model = self.model
@@ -234,11 +256,67 @@ class _Reader:
             cells = tuple(self._cells([model.number(word)]) for word in words(item.get("parameters", "")))
             counts = item.get("per_sample", "n").strip() == "y"
             kind = item.attrib["type"].strip()
+            if kind in OF_ACTIONS:
+                limits = LIMITS.get(kind, ())
+                for ((number, _), *_), (low, high) in zip(cells, limits, strict=False):
+                    self._narrow(number, low, high)
+                continue
             signal = Described(int(item.attrib["idNum"]), item.attrib["name"], kind, inputs, cells, counts)
             model.signals.append(signal)
             for ((number, _), *_), (low, high) in zip(cells, signal.limits, strict=False):
-                hdso = model.hdsos[number]
-                model.hdsos[number] = replace(hdso, valid=(max(hdso.valid[0], low), min(hdso.valid[1], high)))
+                self._narrow(number, low, high)
+
+    def _narrow(self, number: int, low: float, high: float) -> None:
+        hdso = self.model.hdsos[number]
+        self.model.hdsos[number] = replace(hdso, valid=(max(hdso.valid[0], low), min(hdso.valid[1], high)))
+
+    def _own(self, number: int) -> None:
+        self.model.hdsos[number] = replace(self.model.hdsos[number], owned=True)
+
+    def _controls(self, parameters: Element) -> None:
+        for item in parameters.iter("control"):
+            maps: list[tuple[Cell, tuple[float, ...]]] = []
+            for line in item.findall("map"):
+                number = self.model.number(line.attrib["hdso"].strip())
+                self._own(number)
+                points = tuple(float(word) for word in words((line.text or "").replace(_CUT, " ")))
+                maps.append(((number, int(line.get("element", "0"))), points))
+            self.model.controls.append(Control(int(item.attrib["idNum"]), tuple(maps)))
+
+    def _modules(self) -> None:
+        model = self.model
+        for module in self.modules:
+            states = module.findall("state")
+            first = len(model.states)
+            numbers = [int(state.attrib["idNum"]) for state in states]
+            start = numbers.index(int(module.get("start_state_idNum", numbers[0])))
+            model.states += [self._state(state) for state in states]
+            places = tuple(range(first, len(model.states)))
+            model.modules.append(Module(module.attrib["name"], places, first + start))
+
+    def _signals_of_actions(self, sensors: Element) -> None:
+        model = self.model
+        owners = {owner.name: (k, -1) for k, owner in enumerate((*model.joints, *model.modules))}
+        for k, owner in enumerate((*model.joints, *model.modules)):
+            owners |= {model.states[state].name: (k, state) for state in owner.states}
+        for item in sensors.iter("signal"):
+            if (kind := item.attrib["type"].strip()) not in OF_ACTIONS:
+                continue
+            switch, state = owners[item.attrib["of"]]
+            rate = [model.number(word) for word in words(item.get("inputs", ""))]
+            cells = self._cells([model.number(word) for word in words(item.get("parameters", ""))])
+            model.of_actions.append(
+                ActionDescribed(
+                    number=int(item.attrib["idNum"]),
+                    kind=kind,
+                    switch=switch,
+                    state=state,
+                    shape=item.get("shape", "linear").strip(),
+                    sensory=item.get("counted", "all").strip() == "sensory",
+                    rate=rate[0] if rate else None,
+                    parameters=cells,
+                )
+            )
 
     def _push(self, number: int) -> None:
         """Let the range of a force command limit its size, whatever its sign (reading B20)."""
@@ -257,7 +335,7 @@ class _Reader:
                 text = hdso.kind == "boolstring" or hdso.datatype == "char"
                 data = hdso.initial if text else [_number(word, hdso.datatype) for word in words(hdso.initial)]
                 model.initial.append((hdso.number, model.stored(hdso, data)))
-        for rule in (rule for joint in self.all for rule in joint.iter("transition_rule")):
+        for rule in (rule for owner in (*self.all, *self.modules) for rule in owner.iter("transition_rule")):
             if "boolstring" in rule.attrib:
                 hdso = model.hdsos[model.target(rule.findall("hdsoMod")[0])]
                 model.initial.append((hdso.number, model.stored(hdso, rule.attrib["boolstring"])))
@@ -269,6 +347,37 @@ class _Reader:
                 # Geometry may stand in the joint list alone (B11).
                 if id(mod) not in skipped and model.target(mod) in model.hdsos and (data := model.data(mod)):
                     model.initial.append((model.target(mod), data))
+        for module in self.modules:
+            self._begin_module(module)
+        self._follow()
+
+    def _begin_module(self, module: Element) -> None:
+        """Collect what a module writes before the start: the action of its start state is in force from then on."""
+        states = module.findall("state")
+        start = module.get("start_state_idNum", states[0].attrib["idNum"]).strip()
+        for state in states:
+            for mod in (*state.findall("dwell_time/hdsoMod"), *state.findall("transition_rule/hdsoMod")):
+                if data := self.model.data(mod):
+                    self.model.initial.append((self.model.target(mod), data))
+        self.model.initial += [
+            w for state in states if state.attrib["idNum"].strip() == start for w in self._writes(state)
+        ]
+        for number in {number for state in states for number, _ in self._writes(state)}:
+            self._own(number)
+
+    def _writes(self, state: Element) -> tuple[tuple[int, Values], ...]:
+        model = self.model
+        return tuple((model.target(mod), model.data(mod)) for mod in state.findall("action/hdsoMod"))
+
+    def _follow(self) -> None:
+        """Let what follows controls begin where these do."""
+        held = Store(self.model.hdsos)
+        for number, values in self.model.initial:
+            held.write(number, values)
+        before = {number: held.values(number) for number in held.given}
+        for control in self.model.controls:
+            control.lead(held)
+        self.model.initial += [(n, held.values(n)) for n, values in before.items() if values != held.values(n)]
 
     def _joint(self, joint: Element, picked: tuple[Element, Servo] | None) -> None:
         model, index = self.model, len(self.model.joints)
@@ -336,9 +445,17 @@ class _Reader:
         rule, dwell = state.find("transition_rule/hdsoMod"), state.find("dwell_time/hdsoMod")
         if rule is None:
             raise Unverifiable(f"state {state.get('name')} has no rule")
-        number = self.model.target
-        activations = tuple(self._activation(item) for item in state.findall("muscle_activation"))
-        return State(state.attrib["name"], number(rule), None if dwell is None else number(dwell), activations)
+        number, central = self.model.target, state.find("central")
+        return State(
+            int(state.attrib["idNum"]),
+            state.attrib["name"],
+            number(rule),
+            None if dwell is None else number(dwell),
+            tuple(self._activation(item) for item in state.findall("muscle_activation")),
+            self._ref(central, "rule"),
+            self._ref(central, "hold"),
+            self._writes(state),
+        )
 
     def _activation(self, item: Element) -> Activation:
         model = self.model
@@ -371,18 +488,21 @@ def _hdso(item: Element, home: Element, home_kind: str) -> Hdso:
     kind = "sensor" if item.tag == "signal" else kind if kind in kinds else of_list
     dims = [int(size.text or "1") for size in sorted(item.findall("dimsize"), key=lambda s: int(s.attrib["dimNr"]))]
     spans = [(span.get("type", "").strip(), _bounds(span)) for span in item.findall("range") if kind != "boolstring"]
+    if item.tag == "control":
+        ends = [float(word) for word in words(item.attrib["range"])]
+        spans = [("valid", (ends[0], ends[1]))]
     low, high = dict(spans).get("valid", (-math.inf, math.inf))
     bottom, top = dict(spans).get("normal", (-math.inf, math.inf))
     wraps = int(item.get("overflowCorrection", "0")) and math.isfinite(top - bottom)
     if not 0 < math.prod(dims) <= MOST_ELEMENTS:
         raise Unverifiable(f"HDSO {name} has {math.prod(dims)} elements; at most {MOST_ELEMENTS} are read")
     initial = item.find("initial_data")
-    text = None if initial is None else (initial.text or "").strip()
+    text = item.get("initial", "") if initial is None else (initial.text or "").strip()
     return Hdso(
         number=int(item.attrib["idNum"]),
         name=name,
         kind=kind,
-        datatype=item.get("datatype", "double" if item.tag == "signal" else "float").strip(),
+        datatype=item.get("datatype", "float" if item.tag == "hdso" else "double").strip(),
         count=math.prod(dims),
         width=dims[1] if len(dims) > 1 else 0,
         valid=(max(low, ENGINE_LEAST.get(name, low)), min(high, ENGINE_MOST.get(name, high))),

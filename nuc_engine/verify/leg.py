@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nuc_engine.verify.acting import ActionSignals, Switch
 from nuc_engine.verify.documents import Activation, Model
 from nuc_engine.verify.logs import SENSED, Logs
 from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, past_of, tree_of, unfit
@@ -56,9 +57,14 @@ class Leg:
         self.cycle = 0
         self.now_ns = 0
         self.apart: dict[int, float] = {}
+        self.ahead: set[int] = set()
+        """What is to be held as soon as it has a value."""
         self.sensed = False
-        self.states = [joint.start for joint in model.joints]
-        self.entered_ns = [0] * len(model.joints)
+        self.switches = [Switch(each.name, each.states, each.start) for each in (*model.joints, *model.modules)]
+        numbers = [state.number for state in model.states]
+        self.of_actions = ActionSignals(model.of_actions, self.switches, numbers, store, self._feel)
+        self.of_actions.compute(0)
+        self.known: dict[int, Number] = {}
         self.activations = [0.0] * len(model.muscles)
         self.targets = [0.0] * len(model.muscles)
         self.driven_ns = [0] * len(model.muscles)
@@ -119,6 +125,8 @@ class Leg:
         if self.sensed:
             stamps = [shaft.stamp_ns for shaft in self.shafts]
             self.signals.compute(stamps, [shaft.unfiltered for shaft in self.shafts])
+        for number in self.ahead & self.store.given:
+            self._sense(number, "hold")
         if self.sensed and self.pose is None:
             angles = [(self.model.joints[s.motor.joint].name, self._measured(s.motor.angle)) for s in self.shafts]
             self.pose = dict(angles)
@@ -140,9 +148,12 @@ class Leg:
     def _sense(self, number: int, value: float | str) -> bool:
         """Clamp a sensor at a value, or at what is sensed of it now; or let it be as measured again (D 9.2.1.2)."""
         felt = {n for motor in self.model.motors for n in (motor.angle, motor.current)}
-        if number not in felt | {signal.number for signal in self.model.signals}:
+        if number not in felt | {signal.number for signal in (*self.model.signals, *self.model.of_actions)}:
             return True
-        if value == "off":
+        self.ahead.discard(number)
+        if value == "hold" and number not in self.store.given:
+            self.ahead.add(number)
+        elif value == "off":
             if number in self.apart:
                 self.store.write(number, [self.apart.pop(number)])
         elif value == "hold" or not isinstance(value, str):
@@ -157,34 +168,66 @@ class Leg:
 
     def judge(self, now_ns: int) -> None:
         """Evaluate the entry rules on one snapshot, switch states, set activations."""
+        count = len(self.model.joints)
         if self.sensed:
+            self._lead()
+            self.of_actions.compute(now_ns)
             self.note(now_ns)
-            for k, joint in enumerate(self.model.joints):
-                self._judge_joint(now_ns, k, joint.states)
-            for k, joint in enumerate(self.model.joints):
-                for activation in self.model.states[self.states[k]].activations if joint.states else ():
+            entered = [k for k, switch in enumerate(self.switches) if self._judge_one(now_ns, k, switch)]
+            for k in entered:
+                self._command(self.switches[k].current)
+            for switch in self.switches[:count]:
+                for activation in self.model.states[switch.current].activations if switch.states else ():
                     self._drive(activation.muscle, self._influenced(activation), now_ns)
         row: list[Number] = []
-        for state, joint in zip(self.states, self.model.joints, strict=True):
+        for switch, joint in zip(self.switches, self.model.joints, strict=False):
             activations = [self.activations[muscle] for muscle in joint.muscles]
-            row += [state, *activations, *[0.0] * (2 - len(activations))]
+            row += [switch.current, *activations, *[0.0] * (2 - len(activations))]
+        row += [switch.current for switch in self.switches[count:]]
         self.logs.row("StateData.txt", now_ns, row)
 
-    def _judge_joint(self, now_ns: int, k: int, states: Sequence[int]) -> None:
-        own = self.model.states
-        true = [s for s in states if own[s].rule in self.rules and self._holds(self.rules[own[s].rule])]
-        name, current = self.model.joints[k].name, self.states[k]
+    def _judge_one(self, now_ns: int, k: int, switch: Switch) -> bool:
+        """Let a joint or module be switched, by sensory entries first (D 9.4.1); return whether it was."""
+        own, current, name = self.model.states, switch.current, switch.name
+        true = [state for state in switch.states if self._true(own[state].rule)]
         if len(true) > 1:
             self.overlaps[name] += 1
             names = " and ".join(own[state].name for state in true)
-            self._tell(now_ns, "rule_overlap", name, f"{name}: the entry rules of {names} are true together")
-        others = [state for state in true if state != current]
-        dwell = own[current].dwell if others else None
-        if others and now_ns - self.entered_ns[k] >= (0 if dwell is None else self.store.held[dwell][0]):
-            self.states[k], self.entered_ns[k] = others[0], now_ns
+            self._tell(now_ns, "rule_overlap", f"{k}", f"{name}: the entry rules of {names} are true together")
+        if not switch.states or now_ns - switch.entered_ns < self._span(own[current].dwell):
+            return False
+        held_back = switch.forced and now_ns - switch.entered_ns < self._span(own[current].hold)
+        sensory = [state for state in true if state != current and not held_back]
+        central = [state for state in switch.states if state != current and self._true(own[state].central)]
+        if not (sensory or central):
+            return False
+        switch.enter((sensory or central)[0], now_ns, forced=not sensory)
+        if not sensory:
+            told = f"{name}: from {own[current].name} to {own[central[0]].name} by its central rule"
+            self.logs.event(now_ns, "forced_switch", f"{told}, cycle {self.cycle}")
+        return True
 
-    def _holds(self, tree: Tree) -> bool:
-        return holds(tree, self._then, self.rules)
+    def _span(self, number: int | None) -> Number:
+        return 0 if number is None else self.store.held[number][0]
+
+    def _true(self, rule: int | None) -> bool:
+        return rule in self.rules and holds(self.rules[rule], self._then, self.rules)
+
+    def _lead(self) -> None:
+        """Let what follows controls have new values where these have."""
+        for control in self.model.controls:
+            value = self.store.held[control.number][0]
+            if control.number in self.store.given and self.known.get(control.number) != value:
+                self.known[control.number] = value
+                control.lead(self.store)
+
+    def _command(self, state: int) -> None:
+        """Make the writes of a module's action: they are in force for activations at once, then for rules."""
+        for number, values in self.model.states[state].writes:
+            self.store.write(number, values)
+            if self.model.hdsos[number].kind == "boolstring":
+                self.rules[number] = tree_of(values)
+                self._remember()
 
     def _then(self, number: int, late_us: int) -> Number:
         """Return what an HDSO was so long before now: its last value up to then, or the earliest that is known."""

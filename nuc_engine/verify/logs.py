@@ -25,7 +25,7 @@ SCRIPTS = ("Scriptlog.xml", "HDSOlog.xml")
 CLOSED = "</hdsoscript>"
 EVENTS = {
     *("plant_event", "write_refused", "control", "control_refused", "reply_missed"),
-    *("rule_overlap", "bad_command", "overrun"),
+    *("rule_overlap", "forced_switch", "bad_command", "overrun"),
 }
 """Events of Infolog.txt that follow from the equations; all others are told by people, processes or documents."""
 HINTED = {"write_refused", "rule_overlap", "bad_command", "overrun"}
@@ -294,6 +294,7 @@ def _columns(model: Model) -> dict[str, list[str]]:
     for joint in model.joints:
         activations = range(max(2, len(joint.muscles)))
         states += [f"{joint.name}.state", *(f"{joint.name}.activation[{k}]" for k in activations)]
+    states += [f"{module.name}.state" for module in model.modules]
     return {
         "MotorData.txt": [f"{name}.{what}" for name in motors for what in ("current_raw", "position_raw")]
         + [f"{name}.{what}" for name in motors for what in ("sent_raw", "age_ns")],

@@ -19,6 +19,8 @@ LIMITS: Mapping[str, tuple[tuple[float, float], ...]] = {
     "ratelimit": ((0.0, math.inf), (0.0, math.inf)),
     "noise": ((0.0, math.inf), (0.0, math.inf)),
     "delay": ((0.0, 60.0), (0.0, 60.0)),
+    "decay": ((0.0, math.inf), (0.0, math.inf)),
+    "switching": ((0.0, math.inf),),
 }
 """What the parameters of blocks may be, whatever their ranges say."""
 SMOOTHING = ((0.0, 1.0),)

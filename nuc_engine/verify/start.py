@@ -27,7 +27,7 @@ def compare_start(model: Model, found: Store, manifest: Mapping[str, Any], repor
     left = {number for motor in model.motors for number in (motor.position_command, motor.force_command)}
     left.add(model.ids.get("engine_stop_time"))
     measured = {number for motor in model.motors for number in (motor.angle, motor.current)}
-    measured |= {signal.number for signal in model.signals}
+    measured |= {signal.number for signal in (*model.signals, *model.of_actions)}
     given: list[str] = []
     for number, hdso in model.hdsos.items():
         a, b = computed.values(number), found.values(number)

@@ -48,10 +48,12 @@ class Hdso:
     turn: int
     """Raw units after which a reading that wraps begins anew; 0: it does not wrap."""
     initial: str | None
+    owned: bool = False
+    """Whether a control or a module writes it, so that nobody else does."""
 
     def refusal(self, values: Sequence[Number]) -> bool:
         """Say whether a write from outside must be refused."""
-        if self.kind in ("sensor", "constant") or not 0 < len(values) <= self.count:
+        if self.owned or self.kind in ("sensor", "constant") or not 0 < len(values) <= self.count:
             return True
         low, high = INTEGERS.get(self.datatype, (0, 0))
         for value in values:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from nuc_engine import BoutSpec, run_bout
+from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.tidy import tidy_bout
 from nuc_engine.bout.prepare import prepare_bout
 from nuc_engine.bout.replay import replay_bout, replay_inputs
 
@@ -123,3 +125,29 @@ def test_a_cut_load_stops_the_module_that_goes_by_it_where_it_is(tmp_path: Path)
     before, after = (states[part, places["Coxa-Trochanter"]] for part in (states[:, 0] < 3e9, states[:, 0] >= 3e9))
     assert len(set(before)) == 2
     assert set(after) == {before[-1]}
+
+
+def test_what_was_not_measured_yet_is_held_with_its_first_value(tmp_path: Path) -> None:
+    hold = '<sense time="0" sensor="FT_angle" mode="hold"/>'
+    out = bout(tmp_path / "held", hold)
+    plan = prepare_bout("lin_roach", None).plan
+    column = 1 + [plan.hdsos[index].name for index in plan.sensor_columns].index("FT_angle")
+    sensed, measured = rows(out, "SensedData.txt"), rows(out, "SensData.txt")
+    assert set(sensed[:, column]) == {measured[0, column]}
+    assert measured[0, column] != 0.0
+    assert len(sensed) == len(measured)
+    off = bout(tmp_path / "off", hold + '<sense time="0" sensor="FT_angle" mode="off"/>')
+    assert not (off / "SensedData.txt").exists()
+
+
+def test_what_was_sensed_is_loaded_and_exported_beside_what_was_measured(tmp_path: Path) -> None:
+    out = bout(tmp_path, '<sense time="0.5" sensor="FT_angle" mode="value" value="-500"/>', seconds=1.0)
+    loaded = load_bout(out)
+    assert loaded.sensed is not None
+    assert set(loaded.sensed.column("FT_angle")) == {-500.0}
+    assert loaded.between(0.0, 0.4).sensed is not None
+    (table,) = [table for table in tidy_bout(out).tables if table.name == "sensed"]
+    column = next(column for column in table.columns if column.name == "FT_angle")
+    assert column.unit == "deg"
+    assert len(column.cells) == len(rows(out, "SensedData.txt"))
+    assert load_bout(bout(tmp_path / "plain", "", seconds=0.2)).sensed is None

@@ -13,7 +13,10 @@ from click.testing import CliRunner
 from nuc_engine.bout.replay import replay_bout, replay_inputs
 from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.cli.app import app
+from nuc_engine.figures.diagrams.flow import flow_diagram
+from nuc_engine.figures.diagrams.wiring import wiring_at
 from nuc_engine.machine.locations import find_configuration
+from nuc_engine.model.planning import build_plan
 from nuc_engine.verify import Unverifiable, verify_bout
 from sccils_schemas.model import load_model
 
@@ -53,6 +56,14 @@ def test_an_example_is_run_repeated_and_verified(title: str, tmp_path: Path) -> 
         assert " trigger when " in (out / "Infolog.txt").read_text()
     else:
         assert verify_bout(out).good
+
+
+def test_the_picture_of_signals_is_what_nuc_diagram_draws(tmp_path: Path) -> None:
+    model, _ = load_model(made(tmp_path / "lin_roach", BLOCKS["Signals"]))
+    assert model is not None
+    assert "diagrams/chapter9_signals_flow.svg" in dict(SECTIONS)["Signals"]
+    picture = (PAGE.parent / "diagrams" / "chapter9_signals_flow.svg").read_bytes()
+    assert picture == flow_diagram(wiring_at(model, build_plan(model), (), 0.0, "lin_roach"))
 
 
 def test_the_printed_filter_as_a_block_gives_the_bytes_of_the_load_sensor(tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nuc_engine.bout.run import BoutRefused
+from nuc_engine.model.planning import build_plan
+from nuc_engine.model.rulecheck import find_dead_rules
 from sccils_schemas.model import load_model
 from tests.engine.acting import bout, case, hdso, motor_log, rule
 from tests.verify.variants import documents
@@ -125,6 +128,25 @@ def test_what_cannot_be_written_is_told(turn: str, words: str, tmp_path: Path) -
     model, problems = load_model(config)
     assert model is None
     assert words in str(problems)
+
+
+def test_no_rule_is_called_never_true_by_what_modules_change(tmp_path: Path) -> None:
+    """`wants` is 0 at the start, and Enter_High asks for more than half: the first module writes 1."""
+    above = behaviour(turn=mod(152, 1) + mod(165, TURNING), walk=mod(152, 0))
+    second = state(803, "Low", 154, "") + state(804, "High", 155, "")
+    module = f'<module name="Second" idNum="2" start_state_idNum="803">{second}</module>'
+    rules = (rule(150, "Enter_Walk", "307 &lt; 107"), rule(151, "Enter_Turn", "307 &gt; 107"))
+    more = (rule(154, "Enter_Low", "wants &lt; half"), rule(155, "Enter_High", "wants &gt; half"))
+    never = (rule(156, "Enter_Never", "wants &gt; two"), hdso(157, "two", 2))
+    config, _ = documents(case(above, (above[0], module), hdsos=(*rules, *more, *never, *WANTS)), tmp_path)
+    model, problems = load_model(config)
+    assert model is not None, problems
+    plan = build_plan(model)
+    assert find_dead_rules(plan) == []
+    dead = find_dead_rules(replace(plan, states=(replace(plan.states[0], rule=plan.hdso(156).index), *plan.states[1:])))
+    assert [item.text for item in dead] == [
+        "Enter_Never can never be true: wants > two, where wants can be 0 to 1, two is 2"
+    ]
 
 
 def test_an_action_in_a_joints_state_is_told(tmp_path: Path) -> None:

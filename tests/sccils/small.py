@@ -9,6 +9,8 @@ from sccils_schemas.model import Model, load_model
 from sccils_schemas.problems import Problem, Problems
 
 SMALL = Path(__file__).parent / "data" / "small"
+NEWER = SMALL.parent / "newer"
+"""The same leg as documents of SCCILS 0.2, with everything in them that this version brought."""
 
 
 def small_model() -> Model:

@@ -17,12 +17,14 @@ from sccils_schemas.grammar import check, load_grammar
 from sccils_schemas.mapping import ELEMENTS, Attribute
 from sccils_schemas.problems import Problems
 from sccils_schemas.xmlread import DTD_OF_ROOT, GRAMMAR_OF_ROOT, read_xml
-from tests.sccils.small import SMALL
+from tests.sccils.small import NEWER, SMALL
 
 PACKAGE = Path(sccils_schemas.__file__).parent
 ROOT = PACKAGE.parent
-SHIPPED = sorted([*ROOT.glob("configs/*/*.xml"), *ROOT.glob("scripts/*.xml"), *SMALL.glob("*.xml")])
-DOCUMENTS = [etree.fromstring(path.read_bytes()) for path in sorted(SMALL.glob("*.xml"))]
+SHIPPED = sorted(
+    [*ROOT.glob("configs/*/*.xml"), *ROOT.glob("scripts/*.xml"), *SMALL.glob("*.xml"), *NEWER.glob("*.xml")]
+)
+DOCUMENTS = [etree.fromstring(path.read_bytes()) for path in sorted([*SMALL.glob("*.xml"), *NEWER.glob("*.xml")])]
 PROPERTY = settings(max_examples=150, deadline=None, derandomize=True)
 
 RELAX_NG = {name: etree.RelaxNG(file=str(PACKAGE / "rng" / f"{name}.rng")) for name in set(GRAMMAR_OF_ROOT.values())}
@@ -44,6 +46,20 @@ def test_shipped_documents_fit_every_schema(path: Path) -> None:
     assert relax_ng.validate(tree), relax_ng.error_log
     assert dtd.validate(tree), dtd.error_log
     assert not len(problems_of(tree)), str(problems_of(tree))
+
+
+def test_what_is_changed_at_random_has_every_element_and_attribute_of_a_newer_version() -> None:
+    found = [element for tree in DOCUMENTS for element in tree.iter() if isinstance(element.tag, str)]
+    tags, attributes = {element.tag for element in found}, {(e.tag, name) for e in found for name in e.attrib}
+    elements = [*ELEMENTS.values()]
+    newer = [element for element in elements if element.since]
+    assert {element.tag for element in newer} <= tags
+    named = {(e.tag, part.name) for e in elements for part in e.parts if isinstance(part, Attribute)}
+    of_newer = {
+        (tag, name) for tag, name in named if tag in {e.tag for e in newer} and name not in ("fullname", "xmltype")
+    }
+    since = {(element.tag, name) for element in elements for name in element.attributes_since}
+    assert of_newer | since <= attributes
 
 
 TAGS = sorted({name for kind in RELAX_NG for name in load_grammar(kind).elements} | {"unknown"})

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from sccils_schemas.model import load_any, load_model
 from sccils_schemas.parser import parse
-from tests.sccils.small import SMALL, small_model
+from tests.sccils.small import NEWER, SMALL, small_model
 
 MODEL = small_model()
+NEW_MODEL, _ = load_model(NEWER)
 FILES = {path.name: path.read_text() for path in sorted(SMALL.glob("*.xml"))}
-WORDS = sorted({word for text in FILES.values() for word in re.findall(r'"([^"\n]{1,40})"', text)})
+NEW = FILES | {path.name: path.read_text() for path in sorted(NEWER.glob("*.xml"))}
+WORDS = sorted({word for text in (*FILES.values(), *NEW.values()) for word in re.findall(r'"([^"\n]{1,40})"', text)})
 EXTRA = [
     "",
     "-1",
@@ -67,8 +69,9 @@ def spoilt(draw: st.DrawFn, text: str) -> str:
 @PROPERTY
 @given(data=st.data())
 def test_a_spoilt_configuration_is_judged(data: st.DataObject, tmp_path: Path) -> None:
+    files = data.draw(st.sampled_from([FILES, NEW]))
     for name in ("joints.xml", "parameters.xml", "sensors.xml"):
-        text = FILES[name]
+        text = files[name]
         spoil = data.draw(st.sampled_from([True, False, False]))
         (tmp_path / name).write_text(data.draw(spoilt(text)) if spoil else text)
     model, problems = load_model(tmp_path)
@@ -82,8 +85,8 @@ def test_a_spoilt_configuration_is_judged(data: st.DataObject, tmp_path: Path) -
 @given(data=st.data())
 def test_a_spoilt_script_is_judged(name: str, data: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / name
-    path.write_text(data.draw(spoilt(FILES[name])))
-    for model in (MODEL, None):
+    path.write_text(data.draw(spoilt(data.draw(st.sampled_from([FILES, NEW]))[name])))
+    for model in (MODEL, NEW_MODEL, None):
         document, problems = load_any(path, model)
         assert (document is None) == bool(problems.errors)
 

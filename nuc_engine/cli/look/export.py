@@ -30,9 +30,10 @@ FORMATS = ("mcap", "parquet", "csv")
         ("nuc export data/experiment_a --mcap --out a.mcap", "one file for Foxglove and PlotJuggler"),
     ),
     output=(
-        "The names of the files and how much is in them. Tables are motors, sensors, states, muscles, and plant where"
-        " the leg was simulated; with --grid unified, too. Time is exact, in ns, as logged. Units are in the headers of"
-        " CSV files, and columns.csv says what each column is; in Parquet both are metadata of the columns.",
+        "The names of the files and how much is in them. Tables are motors, sensors, states, muscles, plant where"
+        " the leg was simulated, and sensed where a sensor was clamped; with --grid unified, too. Time is exact, in ns,"
+        " as logged. Units are in the headers of CSV files, and columns.csv says what each column is; in Parquet both"
+        " are metadata of the columns.",
     ),
 )
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))

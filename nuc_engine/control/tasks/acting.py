@@ -1,9 +1,9 @@
 """State transition with what SCCILS 0.2 adds to acting (chapter 9 of the dissertation).
 
-Of one evaluation the order is: what follows controls; signals about actions; added tasks; all rules on one snapshot,
-and the switches, or weights, they lead to, what modules without a motor write among them; activations with their
-influences, blended by weights; their delays and dynamics. What a module writes is in force for activations at once,
-for rules from the next evaluation on.
+Of one evaluation the order is: what follows controls; signals about actions; triggers, and both anew where there are
+any, since these may write what they go by; added tasks; all rules on one snapshot, and the switches, or weights, they
+lead to, what modules without a motor write among them; activations with their influences, blended by weights; their
+delays and dynamics. What a module writes is in force for activations at once, for rules from the next evaluation on.
 """
 
 from __future__ import annotations
@@ -73,11 +73,15 @@ class ActingTransition(ExtendedTransition):
         """Put what is computed of this signal about actions into this cell from now on."""
         self._signals.measure(index, view, at)
 
+    def refresh(self, now_ns: int) -> None:
+        """Let what follows controls, and signals about actions, be what rules see; a second time changes nothing."""
+        self._followers.run()
+        self._signals.run(now_ns)
+
     def run(self, now_ns: int) -> None:
         """Evaluate everything. Does nothing before every sensor has a value."""
         if self._board.sensed:
-            self._followers.run()
-            self._signals.run(now_ns)
+            self.refresh(now_ns)
         super().run(now_ns)
 
     def _switch(self, now_ns: int) -> None:
@@ -168,9 +172,9 @@ class _Commands(Switch):
 
     def __init__(self, plan: Plan, store: Store, board: Board, rulebook: Rulebook, module: ModulePlan) -> None:
         number = len(plan.joints) + module.index
-        super().__init__(store, number, module.name, module.states, board.modules, module.index)
+        super().__init__(store, number, module.name, module.states, board.states, number)
         self._store, self._rulebook = store, rulebook
-        self._writes = [[self._decoded(write) for write in state.writes] for state in module.states]
+        self._writes = {state.index: [self._decoded(write) for write in state.writes] for state in module.states}
 
     def _decoded(self, write: InitialWrite) -> tuple[InitialWrite, Predicate | None]:
         if self._store.plan.hdsos[write.hdso].kind != "boolstring":

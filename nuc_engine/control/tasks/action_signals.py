@@ -119,24 +119,32 @@ class _Decay(ActionSignal):
 
 
 class _Switching(ActionSignal):
-    """Switches per second of a joint or module, by a leaky integrator: each adds 1/tau, all of it leaks."""
+    """Switches per second of a joint or module, by a leaky integrator: each adds 1/tau, all of it leaks.
+
+    At tau 0 nothing stays.
+    """
 
     def __init__(self, store: Store, switch: Switch, signal: ActionSignalPlan) -> None:
         super().__init__(store, switch, signal)
         self._sensory = signal.sensory
+        self._now_ns: int = 0
         self._counted: int = 0
-        self._at_ns: int = 0
         self._held = 0.0
+        # The same at the evaluation before, where all of an interval begins: one can be looked at twice.
+        self._before_ns: int = 0
+        self._counted_before: int = 0
+        self._held_before = 0.0
 
     def value(self, now_ns: int) -> float:
         tau, switch = self._parameter(0), self._switch
-        if not tau > 0.0:
-            return 0.0
-        self._held *= math.exp((self._at_ns - now_ns) * _S / tau)
-        self._at_ns = now_ns
-        if switch.switched != self._counted:
-            self._counted = switch.switched
-            if not (self._sensory and switch.forced):
+        if now_ns != self._now_ns:
+            self._before_ns, self._now_ns = self._now_ns, now_ns
+            self._counted_before, self._counted = self._counted, switch.switched
+            self._held_before = self._held
+        self._held = 0.0
+        if tau > 0.0:
+            self._held = self._held_before * math.exp((self._before_ns - now_ns) * _S / tau)
+            if self._counted != self._counted_before and not (self._sensory and switch.forced):
                 self._held += math.exp((switch.entered_ns - now_ns) * _S / tau) / tau
         return self._held
 

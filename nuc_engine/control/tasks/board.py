@@ -52,8 +52,9 @@ class Board:
         self.deltas = [0.0] * motors  # muscle_conversion: servo delta in ticks (eq. 6-5)
         self.velocity_rad_s = [0.0] * motors  # motor_conversion: filtered joint velocity
         self.sensed = False  # motor_conversion: every sensor has a value
-        self.states = [joint.start_state for joint in plan.joints]  # state_transition
-        self.modules = [module.start_state for module in plan.modules]  # state_transition: of those without a motor
+        # state_transition: of the joints, then of modules without a motor.
+        self.states = [joint.start_state for joint in plan.joints]
+        self.states += [module.start_state for module in plan.modules]
         self.activations = [0.0] * muscles  # state_transition
         self.forces = [0.0] * muscles  # muscle_conversion
         self.lengths = [muscle.l0 for muscle in plan.muscles]  # muscle_conversion

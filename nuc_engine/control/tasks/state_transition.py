@@ -44,6 +44,9 @@ class StateTransition:
         for module in self._modules:
             module.entered_ns = now_ns
 
+    def refresh(self, now_ns: int) -> None:
+        """Let what rules see be as it is now, for who looks before them."""
+
     def run(self, now_ns: int) -> None:
         """Evaluate all rules, switch states, set activations. Does nothing before every sensor has a value."""
         if self._board.sensed:

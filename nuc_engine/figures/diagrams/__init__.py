@@ -4,6 +4,7 @@
     events     which sensory events promote which actions
     flow       which sensors each module listens to, and its rules
     grid       where in sensor space the rules of a module hold, exactly, and where they overlap
+    nerves     what stands below the sensory flow: signals, modules without a motor, controls
     nominal    which global states should follow which, by the rules alone
     recorded   the control system of a bout at any of its times
     regions    sensor space of a module's rules

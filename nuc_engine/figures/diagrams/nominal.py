@@ -114,7 +114,7 @@ class _Finder:
         for module, action in zip(self._modules, state, strict=True):
             drive = self._drives.get(action, DriveSigns(0, 0))
             for sense in self._senses:
-                if sense.joint == module.joint:
+                if sense.joint == module.joint and sense.what in ("angle", "load"):
                     own = drive.angle if sense.what == "angle" else drive.load
                     going[sense.hdso] = own or _demanded(module, action, sense.hdso)
         return going

@@ -17,7 +17,8 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.tracks import JointRole, joint_role
 from nuc_engine.model.changes import Changeset
 from nuc_engine.model.decimals import number_text, plain_number
-from nuc_engine.model.plan import HdsoPlan, JointPlan, Plan
+from nuc_engine.model.plan import ControlPlan, HdsoPlan, JointPlan, ModulePlan, Plan
+from nuc_engine.model.planning import follow
 from nuc_engine.model.rulecheck import free_ranges
 from nuc_engine.model.values import Values, initial_values, rule_tokens
 from sccils_schemas.documents import seconds_text
@@ -35,13 +36,16 @@ class DiagramError(AnalysisError):
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """A sensor rules read: `joint` is the joint it belongs to (None: of no joint), `low` and `high` what it can be."""
+    """A sensor rules read: `joint` is the joint it belongs to (None: of no joint), `low` and `high` what it can be.
+
+    One that tells of a joint's actions (section 9.4.1) is what that joint does, and no sense of what it feels.
+    """
 
     hdso: int
     name: str
     unit: str
     joint: int | None
-    what: Literal["angle", "load", "other"]
+    what: Literal["angle", "load", "action", "other"]
     low: float = -math.inf
     high: float = math.inf
 
@@ -124,12 +128,16 @@ Case = tuple[Limit | SensorOrder | NonZero, ...]
 
 @dataclass(frozen=True, slots=True)
 class WiredAction:
-    """One action of a module: `index` is its place among all states, `rule` what it is entered by."""
+    """One action of a module: `index` is its place among all states, `rule` what it is entered by.
+
+    `central` is what it is entered by without a sensory event, where no rule leads elsewhere (section 9.4.1).
+    """
 
     index: int
     name: str
     color: Color
     rule: Condition
+    central: Condition | None = None
 
     @property
     def short(self) -> str:
@@ -139,7 +147,7 @@ class WiredAction:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One joint that has actions."""
+    """One joint that has actions, or a module without a motor, which is counted after all joints."""
 
     joint: int
     name: str
@@ -162,13 +170,17 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """The whole control system at one moment; `values` by HDSO index, modules from the body outwards."""
+    """The whole control system at one moment; `values` by HDSO index, modules from the body outwards.
+
+    `upper` are the modules without a motor.
+    """
 
     label: str
     time_s: float | None
     plan: Plan
     values: tuple[Values | None, ...]
     modules: tuple[Module, ...]
+    upper: tuple[Module, ...] = ()
 
     @property
     def moment(self) -> str:
@@ -200,7 +212,18 @@ def wiring_at(model: Model, plan: Plan, changesets: Sequence[Changeset], time_s:
             break
         for write in changeset.writes:
             values[write.hdso] = write.values + (values[write.hdso] or ())[len(write.values) :]
+    for control in plan.controls:
+        if (at := values[control.value.hdso]) is not None:
+            _lead(plan, control, float(at[0]), values)
     return wiring_with(model, plan, values, time_s, label)
+
+
+def _lead(plan: Plan, control: ControlPlan, at: float, values: list[Values | None]) -> None:
+    """Let what follows a control have its value."""
+    for slot, points in control.maps:
+        held = list(values[slot.hdso] or ())
+        held[slot.element] = follow(plan.hdsos[slot.hdso], points, at)
+        values[slot.hdso] = tuple(held)
 
 
 def wiring_with(model: Model, plan: Plan, values: Sequence[Values | None], time_s: float | None, label: str) -> Wiring:
@@ -212,7 +235,8 @@ def wiring_with(model: Model, plan: Plan, values: Sequence[Values | None], time_
     modules = tuple(reader.module(joint) for joint in plan.joints if joint.states)
     if not modules:
         raise DiagramError(f"{label}: no joint has actions, so there is nothing to draw")
-    return Wiring(label, time_s, plan, tuple(values), modules)
+    upper = tuple(reader.upper_module(module) for module in plan.modules)
+    return Wiring(label, time_s, plan, tuple(values), modules, upper)
 
 
 def leaves(condition: Condition) -> Iterator[Leaf]:
@@ -304,8 +328,16 @@ class _Reader:
         self._plan, self._values, self._colors = plan, values, colors
         self._by_id = {hdso.id_num: hdso for hdso in plan.hdsos}
         self._ranges = free_ranges(plan)
+        self._fed: dict[int, tuple[int | None, Literal["angle", "load", "action", "other"]]]
         self._fed = {motor.angle: (motor.joint, "angle") for motor in plan.motors}
         self._fed |= {motor.current: (motor.joint, "load") for motor in plan.motors}
+        joints = len(plan.joints)
+        for told in plan.action_signals:
+            self._fed[told.output.hdso] = (told.switch if told.switch < joints else None, "action")
+        for signal in plan.signals:
+            # A signal that is made of one joint's sensors alone is that joint's.
+            made_of = {self._fed.get(slot.hdso, (None, ""))[0] for slot in signal.inputs}
+            self._fed[signal.output.hdso] = (made_of.pop() if len(made_of) == 1 else None, "other")
 
     def module(self, joint: JointPlan) -> Module:
         role = joint_role(joint.name)
@@ -313,12 +345,17 @@ class _Reader:
         start = joint.start_state if joint.start_state in joint.states else joint.states[0]
         return Module(joint.index, joint.name, role, actions, start)
 
+    def upper_module(self, module: ModulePlan) -> Module:
+        actions = tuple(self._action(state.index, "", k) for k, state in enumerate(module.states))
+        return Module(len(self._plan.joints) + module.index, module.name, "", actions, module.start_state)
+
     def _action(self, index: int, role: JointRole, place: int) -> WiredAction:
-        state = self._plan.states[index]
+        state = self._plan.every_state[index]
         choices = _ROLE_COLORS[role]
         color = self._colors.get(state.id_num, choices[place % len(choices)])
         rule = self._plan.hdsos[state.rule]
-        return WiredAction(index, state.name, color, self._open(rule, 0))
+        central = None if state.central is None else self._open(self._plan.hdsos[state.central.rule], 0)
+        return WiredAction(index, state.name, color, self._open(rule, 0), central)
 
     def _open(self, rule: HdsoPlan, level: int) -> Condition:
         held = self._values[rule.index]
@@ -364,9 +401,9 @@ class _Reader:
 
     def _sense(self, hdso: HdsoPlan) -> Sense:
         low, high = self._ranges.get(hdso.index, (-math.inf, math.inf))
-        joint, what = self._fed.get(hdso.index, (None, "other"))
-        kind: Literal["angle", "load", "other"] = "angle" if what == "angle" else "load" if what == "load" else "other"
-        return Sense(hdso.index, hdso.name, hdso.units, joint, kind, low, high)
+        unknown: tuple[None, Literal["other"]] = (None, "other")
+        joint, what = self._fed.get(hdso.index, unknown)
+        return Sense(hdso.index, hdso.name, hdso.units, joint, what, low, high)
 
 
 def _late(sensor: Variable) -> str:
