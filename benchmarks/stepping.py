@@ -42,6 +42,7 @@ class Case:
 CASES = (
     Case("lin_roach, forward", "lin_roach", None, (("FWD", 0, 60),)),
     Case("lin_roach, experiment A", "lin_roach", "experiment_a", (("FWD", 0, 20), ("ITF", 20, 40), ("ITB", 40, 60))),
+    Case("turn_roach, touched", "turn_roach", "touched", (("FWD", 0, 20), ("ITF", 20, 40), ("FWD", 40, 60))),
     Case("lin_stickmiddle", "lin_stickmiddle", None, (("stick", 0, 60),)),
     Case("pc_stickmiddle", "pc_stickmiddle", None, (("stick", 0, 60),)),
     Case("lin_stickmiddle_minimal", "lin_stickmiddle_minimal", None, (("stick", 0, 60),)),

@@ -250,14 +250,19 @@ class _Describer:
         return {"id": rule.id_num, "name": rule.name, **self._rule(rule), "hold": hold}
 
     def _module(self, module: ModulePlan) -> Data:
+        document = self.model.jointlist.modules[module.index]
         return {
             "id": module.id_num,
             "name": module.name,
+            "fullname": _text(document.fullname),
+            "description": _text(document.description),
             "start_state": module.states[module.start_state].name,
             "states": [
                 {
                     "id": state.id_num,
                     "name": state.name,
+                    "fullname": _text(told.fullname),
+                    "description": _text(told.description),
                     "rule": {"id": rule.id_num, "name": rule.name, **self._rule(rule)},
                     **({} if state.central is None else {"central": self._central(state.central)}),
                     "writes": [
@@ -266,7 +271,7 @@ class _Describer:
                         for hdso in (self.plan.hdsos[write.hdso],)
                     ],
                 }
-                for state in module.states
+                for state, told in zip(module.states, document.states, strict=True)
                 for rule in (self.plan.hdsos[state.rule],)
             ],
         }

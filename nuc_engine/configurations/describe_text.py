@@ -210,12 +210,12 @@ def _muscle(muscle: Data, ink: TextStyles) -> Iterator[str]:
 
 
 def _module(module: Data, ink: TextStyles) -> Iterator[str]:
-    yield (
-        ink.heading(f"MODULE {module['id']}  {module['name']}")
-        + f"  without a motor; starts in {module['start_state']}"
-    )
+    yield ink.heading(f"MODULE {module['id']}  {module['name']}") + _titled(module)
+    yield from _wrapped(module["description"], 2)
+    yield f"  without a motor; starts in {module['start_state']}"
     for state in module["states"]:
-        yield "  " + ink.name(f"State {state['id']}  {state['name']}")
+        yield "  " + _head("State", state, ink)
+        yield from _wrapped(state["description"], 4)
         yield f"    enter when   {ink.name(_value(state['rule']['by_name']))}"
         yield from _central(state, ink)
         for item in state["writes"]:
