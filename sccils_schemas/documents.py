@@ -525,7 +525,10 @@ class UpperModule:
 
 @dataclass(frozen=True, slots=True)
 class JointList:
-    """`jointlist`: the model, a chain of joints. Nested joint lists are refused with a clear message."""
+    """`jointlist`: the model, a chain of joints. Nested joint lists are refused with a clear message.
+
+    `scale` is how many times as large as the animal the leg is (since 0.2, section 9.2.2.5).
+    """
 
     joints: tuple[Joint, ...]
     modules: tuple[UpperModule, ...] = ()
@@ -533,6 +536,7 @@ class JointList:
     fullname: str | None = None
     description: str | None = None
     version: Version = "0.1"
+    scale: float | None = None
     source: str = field(default="", compare=False)
 
 

@@ -42,6 +42,7 @@ from sccils_schemas.values import (
     NUMBER,
     ONE_NUMBER,
     OPERANDS,
+    POSITIVE,
     REF,
     REFS,
     SECONDS,
@@ -440,7 +441,17 @@ Element(
     Children("hdsos", ("hdso", "signal", "control")),
 )
 
-Element("jointlist", doc.JointList, NAME, FULLNAME, VERSION, DESCRIPTION, _Joints(), Children("modules", ("module",)))
+Element(
+    "jointlist",
+    doc.JointList,
+    NAME,
+    FULLNAME,
+    VERSION,
+    Attribute("scale", "scale", POSITIVE, since="0.2"),
+    DESCRIPTION,
+    _Joints(),
+    Children("modules", ("module",)),
+)
 Element(
     "module",
     doc.UpperModule,

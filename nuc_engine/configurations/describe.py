@@ -137,6 +137,7 @@ class _Describer:
                 "parameters": sum(hdso.kind != "sensor" for hdso in plan.hdsos),
                 "sensors": sum(hdso.kind == "sensor" for hdso in plan.hdsos),
             },
+            **({} if model.jointlist.scale is None else {"scale": model.jointlist.scale}),
             **({"extensions": installed(plan.extensions)} if plan.extensions else {}),
             "joints": joints,
             **({"modules": [self._module(module) for module in plan.modules]} if plan.modules else {}),

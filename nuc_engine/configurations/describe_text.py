@@ -52,6 +52,9 @@ def model_lines(data: Data, ink: TextStyles = PLAIN) -> Iterator[str]:
     yield from _wrapped(data["description"], 2)
     counts = data["counts"]
     yield "  " + ", ".join(f"{number} {what if number != 1 else what[:-1]}" for what, number in counts.items())
+    if "scale" in data:
+        factor = data["scale"] ** 0.5
+        yield f"  {data['scale']:g} times as large as the animal: one of its seconds is {factor:.4g} s of the leg"
     if "extensions" in data:
         added = ", ".join(f"{what} ({which})" for what, which in data["extensions"].items())
         yield f"  added to the engine: {added}"
