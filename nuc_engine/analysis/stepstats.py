@@ -23,7 +23,7 @@ from nuc_engine.analysis.series import Span, aligned
 from nuc_engine.analysis.spread import StepSamples, spread, step_samples
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import FloatArray, LegTracks
-from nuc_engine.analysis.windows import BehaviourWindow, windows_of_bout
+from nuc_engine.analysis.windows import BehaviourWindow, span_name, windows_of_bout
 
 QUANTITIES: Mapping[str, tuple[str, str]] = {
     "period": ("s", "step period, lift-off to lift-off"),
@@ -258,10 +258,13 @@ def _ranges(bout: Bout, steady: Span, steps: Steps | None) -> tuple[JointRange, 
 
 def in_seconds_of(stats: WindowStats, second_s: float) -> WindowStats:
     """Return the same statistics with times in seconds of this many of the leg's. Reasons stay the leg's."""
-    begin_s, end_s = stats.window.begin_s / second_s, stats.window.end_s / second_s
+    window = stats.window
+    begin_s, end_s = window.begin_s / second_s, window.end_s / second_s
+    of_span = window.name == span_name(window.begin_s, window.end_s)
+    name = span_name(begin_s, end_s) if of_span else window.name
     return replace(
         stats,
-        window=replace(stats.window, begin_s=begin_s, end_s=end_s),
+        window=replace(window, name=name, begin_s=begin_s, end_s=end_s),
         steady=(stats.steady[0] / second_s, stats.steady[1] / second_s),
         samples={
             key: sample.divided_by(second_s) if QUANTITIES[key][0] == "s" else sample

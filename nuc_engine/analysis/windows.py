@@ -47,6 +47,11 @@ class BehaviourWindow:
     end_s: float
 
 
+def span_name(begin_s: float, end_s: float) -> str:
+    """Return what a window is called that is a span of time and no behaviour."""
+    return f"{begin_s:g}-{end_s:g}s"
+
+
 def windows_of_bout(folder: Path, end_s: float) -> tuple[BehaviourWindow, ...]:
     """Return the windows of a data directory: by its configuration, and what its script really did.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -19,7 +20,7 @@ from nuc_engine.bout.animal_time import in_leg_time
 from nuc_engine.bout.replay import replay_bout, replay_inputs
 from nuc_engine.bout.run import BoutRefused, BoutSpec, run_bout
 from nuc_engine.cli.app import app
-from nuc_engine.model.scaling import SCALING_LAW, Scaling, ScalingError, model_in_leg_time, time_factor
+from nuc_engine.model.scaling import SCALING_LAW, TIME_POWERS, Scaling, ScalingError, model_in_leg_time, time_factor
 from nuc_engine.recording.files import MOTOR_LOG
 from sccils_schemas.documents import HdsoMod, HdsoScript
 from sccils_schemas.model import load_model
@@ -215,3 +216,18 @@ def test_the_command_line_runs_and_shows_a_bout_in_either_time(tmp_path: Path) -
     assert run(app, ["run", "lin_roach", "--time", "animal", "--out", str(tmp_path / "no")]).exit_code == 2
     with pytest.raises(AnalysisError, match="has no scale"):
         replace(bout, scale=None).in_animal_time()
+
+
+def test_the_page_has_the_law_and_what_is_refused() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "chapter9.md").read_text().split("## Scaling")[1]
+    told = {name: float(power) for name, power in re.findall(r"^\| (\w+) \| (-?[\d.]+) \|$", page, re.MULTILINE)}
+    assert told == SCALING_LAW
+    rows = re.findall(r"^\| (parameters of .*) \| (-?[\d.]+) \|$", page, re.MULTILINE)
+    named = {kind: float(power) for text, power in rows for kind in re.findall(r"`(\w+)`", text)}
+    assert named == {kind: next(filter(None, powers)) for kind, powers in TIME_POWERS.items()}
+    for line in (
+        "lin_roach has no scale; expected scale='...' on <jointlist>, leg over animal (SCCILS 0.2)",
+        "HDSO 141 (tau) is a time and none; expected an HDSO for each",
+        "scale='0', expected a number above 0",
+    ):
+        assert line in page
