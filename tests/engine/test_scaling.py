@@ -213,7 +213,7 @@ def test_the_command_line_runs_and_shows_a_bout_in_either_time(tmp_path: Path) -
     assert "3 to 12.71" in leg
     assert "measured (s of the animal) " in animal
     assert "0.944 to " in animal
-    assert run(app, ["run", "lin_roach", "--time", "animal", "--out", str(tmp_path / "no")]).exit_code == 2
+    assert run(app, ["run", "lin_roach", "--time", "animal", "--out", str(tmp_path / "no")]).exit_code == 1
     with pytest.raises(AnalysisError, match="has no scale"):
         replace(bout, scale=None).in_animal_time()
 
