@@ -20,6 +20,9 @@ from nuc_engine.bout.animal_time import in_leg_time
 from nuc_engine.bout.replay import replay_bout, replay_inputs
 from nuc_engine.bout.run import BoutRefused, BoutSpec, run_bout
 from nuc_engine.cli.app import app
+from nuc_engine.configurations.describe import describe_model
+from nuc_engine.configurations.describe_text import model_lines
+from nuc_engine.configurations.difference import compare_models
 from nuc_engine.model.scaling import SCALING_LAW, TIME_POWERS, Scaling, ScalingError, model_in_leg_time, time_factor
 from nuc_engine.recording.files import MOTOR_LOG
 from sccils_schemas.documents import HdsoMod, HdsoScript
@@ -231,3 +234,10 @@ def test_the_page_has_the_law_and_what_is_refused() -> None:
         "scale='0', expected a number above 0",
     ):
         assert line in page
+
+
+def test_show_and_diff_tell_the_scale() -> None:
+    lines = "\n".join(model_lines(describe_model(shipped("mag_roach"))))
+    assert "10.1 times as large as the animal: one of its seconds is 3.178 s of the leg" in lines
+    told = {d.name: (d.a, d.b) for d in compare_models(shipped("lin_roach"), shipped("mag_roach"))}
+    assert told["scale"] == (None, "10.1")
