@@ -551,6 +551,7 @@ class JointList:
     """`jointlist`: the model, a chain of joints. Nested joint lists are refused with a clear message.
 
     `muscle_period` is the period in which muscles are computed; without it they are whenever rules are (D 9.2.4).
+    `scale` is how many times as large as the animal the leg is (since 0.2, section 9.2.2.5).
     """
 
     joints: tuple[Joint, ...]
@@ -560,6 +561,7 @@ class JointList:
     fullname: str | None = None
     description: str | None = None
     version: Version = "0.1"
+    scale: float | None = None
     source: str = field(default="", compare=False)
     line: int = _line()
 

@@ -93,6 +93,14 @@ def _number(given: Given) -> float:
     return given.reader.finite(given.text, given.name, given.line)
 
 
+def _positive(given: Given) -> float:
+    value = _number(given)
+    if value > 0:
+        return value
+    given.error(f"{given.name}='{shorten(given.text, 30)}'", "a number above 0")
+    return 1.0
+
+
 def _seconds(given: Given) -> Decimal:
     value = Decimal(given.text.strip(SPACE))
     if abs(value) > MAX_SECONDS:
@@ -194,6 +202,7 @@ LABEL = kind(_name, stand_in="")
 """A name; its form is for the grammar, its length is not."""
 FLAG = kind(lambda given: given.text.strip(SPACE) == "y", lambda value: "y" if value else "n", stand_in=True)
 NUMBER = kind(_number, write_number, 1.0)
+POSITIVE = kind(_positive, write_number, 1.0)
 SECONDS = kind(_seconds, str, Decimal(0))
 REFS = kind(_refs, lambda refs: " ".join(map(str, refs)))
 REF = ValueKind(_one_ref, str, lambda reader, _: reader.stand_in())

@@ -17,6 +17,7 @@ from nuc_engine.analysis.kinematic import foot_path, joint_paths
 from nuc_engine.analysis.phases import find_swings, runs
 from nuc_engine.analysis.series import Series, Span, aligned, hold, interpolate
 from nuc_engine.analysis.tracks import FloatArray, IntArray, JointRole, LegTracks, ModuleTrack, find_stance_action
+from nuc_engine.model.scaling import ScalingError, time_factor
 from nuc_engine.recording.files import SENSOR_LOG, STATE_LOG
 
 MOST_TIMES = 20_000_000
@@ -76,7 +77,8 @@ class Bout:
     times after the start at which a script changed something. `notes` say what was missing, torn or assumed, `missing`
     are the logs that are not there at all. `label` is the configuration's name. `sensed` is what was sensed of
     `sensors` while a clamp made it something else, None where none did. `shifted_s` is how much later than recorded
-    everything stands here, see `zeroed`.
+    everything stands here, see `zeroed`. All times are the leg's; figures and tables divide them by `second_s`, see
+    `in_animal_time`. `scale` is leg over animal, None where the configuration does not tell.
 
         bout = load_bout("data/mine")
         turn = bout.subset(20, 40).zeroed()
@@ -98,6 +100,8 @@ class Bout:
     missing: tuple[str, ...] = ()
     shifted_s: float = 0.0
     sensed: Series | None = None
+    scale: float | None = None
+    second_s: float = 1.0
 
     @property
     def begin_s(self) -> float:
@@ -110,6 +114,21 @@ class Bout:
         """Time of the last record."""
         logs = (self.motor, self.sensors, self.states, self.muscles)
         return max((float(log.t_s[-1]) for log in logs if len(log)), default=0.0)
+
+    @property
+    def second(self) -> str:
+        """What a second is called in figures and tables."""
+        return "s" if self.second_s == 1.0 else "s of the animal"
+
+    def in_animal_time(self) -> Bout:
+        """Return the same bout, whose times figures and tables show as the animal's (section 9.2.2.5).
+
+        Raises AnalysisError where the configuration tells no scale.
+        """
+        try:
+            return replace(self, second_s=time_factor(self.scale, self.label))
+        except ScalingError as error:
+            raise AnalysisError(f"{self.folder}: {error}") from error
 
     def state(self, code: int) -> StateInfo | None:
         """Return what an action code means, None for -1 and for unknown codes."""

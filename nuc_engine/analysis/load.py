@@ -99,6 +99,7 @@ def load_bout(folder: Path | str) -> Bout:
         changesets_s=logs.script.times_s,
         notes=logs.notes,
         missing=tuple(name for name, log in logs.files.items() if log.missing),
+        scale=logs.model.jointlist.scale,
     )
 
 

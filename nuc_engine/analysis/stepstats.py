@@ -23,7 +23,7 @@ from nuc_engine.analysis.series import Span, aligned
 from nuc_engine.analysis.spread import StepSamples, spread, step_samples
 from nuc_engine.analysis.steps import Steps, detect_steps
 from nuc_engine.analysis.tracks import FloatArray, LegTracks
-from nuc_engine.analysis.windows import BehaviourWindow, windows_of_bout
+from nuc_engine.analysis.windows import BehaviourWindow, span_name, windows_of_bout
 
 QUANTITIES: Mapping[str, tuple[str, str]] = {
     "period": ("s", "step period, lift-off to lift-off"),
@@ -59,6 +59,11 @@ class SampleStatistics:
     def cv(self) -> float:
         """Coefficient of variation; NaN where the mean is 0."""
         return self.sd / abs(self.mean) if self.mean else math.nan
+
+    def divided_by(self, unit: float) -> SampleStatistics:
+        """Return the same in a unit of this size."""
+        ends = (self.mean, self.sd, self.median, self.least, self.largest)
+        return SampleStatistics(self.n, *(value / unit for value in ends))
 
     @staticmethod
     def of(values: FloatArray) -> SampleStatistics:
@@ -251,12 +256,29 @@ def _ranges(bout: Bout, steady: Span, steps: Steps | None) -> tuple[JointRange, 
     return tuple(found)
 
 
-def table_lines(columns: Sequence[tuple[str, WindowStats]], width: int = 80) -> Iterator[str]:
+def in_seconds_of(stats: WindowStats, second_s: float) -> WindowStats:
+    """Return the same statistics with times in seconds of this many of the leg's. Reasons stay the leg's."""
+    window = stats.window
+    begin_s, end_s = window.begin_s / second_s, window.end_s / second_s
+    of_span = window.name == span_name(window.begin_s, window.end_s)
+    name = span_name(begin_s, end_s) if of_span else window.name
+    return replace(
+        stats,
+        window=replace(window, name=name, begin_s=begin_s, end_s=end_s),
+        steady=(stats.steady[0] / second_s, stats.steady[1] / second_s),
+        samples={
+            key: sample.divided_by(second_s) if QUANTITIES[key][0] == "s" else sample
+            for key, sample in stats.samples.items()
+        },
+    )
+
+
+def table_lines(columns: Sequence[tuple[str, WindowStats]], width: int = 80, second: str = "s") -> Iterator[str]:
     """Yield windows side by side as text: one row for each quantity, mean +- standard deviation of the steps.
 
-    In which state a leg is stuck stands below: in the table is no room for it.
+    `second` is what a second is called. In which state a leg is stuck stands below: in the table is no room for it.
     """
-    labels = _labels(columns)
+    labels = _labels(columns, second)
     shown = [_column(title, stats, labels) for title, stats in columns]
     room = width - 2 - max(len(label) for label in ["", *labels.values()])
     while shown:
@@ -274,11 +296,12 @@ def _brief(stats: WindowStats) -> str:
     return stats.kind.partition(" in ")[0]
 
 
-def _labels(columns: Sequence[tuple[str, WindowStats]]) -> dict[str, str]:
+def _labels(columns: Sequence[tuple[str, WindowStats]], second: str) -> dict[str, str]:
     """Return the rows of the table, by key: what no window has is left out."""
     seen = {key for _, stats in columns for key, sample in stats.samples.items() if sample.n}
-    labels = {"outcome": "what is seen", "part": "measured (s)", "steps": "steps"}
-    for key, (unit, _) in QUANTITIES.items():
+    labels = {"outcome": "what is seen", "part": f"measured ({second})", "steps": "steps"}
+    for key, (own, _) in QUANTITIES.items():
+        unit = second if own == "s" else own
         if key in seen and key != "lift_off_difference":
             labels[key] = f"{_SHORT.get(key, key)} ({unit})" if unit else _SHORT.get(key, key)
         if key in seen and key in _WITH_CV:

@@ -19,7 +19,7 @@ from nuc_engine.analysis.measures import finite
 from nuc_engine.analysis.series import Span
 from nuc_engine.analysis.steps import StepEvent, Steps, detect_steps, step_order
 from nuc_engine.analysis.tracks import LegTracks
-from nuc_engine.analysis.windows import BehaviourWindow, windows_of_bout
+from nuc_engine.analysis.windows import BehaviourWindow, span_name, windows_of_bout
 
 WIDTH = 80
 """Columns of the text."""
@@ -204,7 +204,7 @@ def span_window(windows: Sequence[BehaviourWindow], span: Span) -> BehaviourWind
     """Return one span of time as a window of its own; its behaviour is that of the window it lies in, if any."""
     begin_s, end_s = span
     meant: Behaviour | None = next((w.behaviour for w in windows if w.begin_s <= begin_s and end_s <= w.end_s), None)
-    return BehaviourWindow(f"{begin_s:g}-{end_s:g}s", meant, begin_s, end_s)
+    return BehaviourWindow(span_name(begin_s, end_s), meant, begin_s, end_s)
 
 
 def _summarise(window: BehaviourWindow, leg: LegTracks, steps: Steps) -> WindowSummary:

@@ -13,15 +13,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from drivers.units import S_PER_NS
 from nuc_engine.analysis.criteria import Behaviour
+from nuc_engine.analysis.load import read_table
 from nuc_engine.analysis.log_columns import model_of
 from nuc_engine.analysis.scriptlog import read_script_log
 from nuc_engine.analysis.tracks import joint_role
-from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
+from nuc_engine.model.changes import Changeset, ScriptRefused, Write, prepare
 from nuc_engine.model.plan import JointPlan, Plan
 from nuc_engine.model.planning import build_plan
 from nuc_engine.model.values import Values, initial_values, rule_tokens
+from nuc_engine.recording.files import SENSOR_LOG
 from sccils_schemas.rules import Inequality, Rule, Variable, parse_tokens
 
 _MOVEMENTS = (("extends", r"(?i)ext"), ("flexes", r"(?i)fle?x"), ("depresses", r"(?i)dep"), ("levates", r"(?i)lev"))
@@ -43,6 +47,11 @@ class BehaviourWindow:
     end_s: float
 
 
+def span_name(begin_s: float, end_s: float) -> str:
+    """Return what a window is called that is a span of time and no behaviour."""
+    return f"{begin_s:g}-{end_s:g}s"
+
+
 def windows_of_bout(folder: Path, end_s: float) -> tuple[BehaviourWindow, ...]:
     """Return the windows of a data directory: by its configuration, and what its script really did.
 
@@ -52,17 +61,37 @@ def windows_of_bout(folder: Path, end_s: float) -> tuple[BehaviourWindow, ...]:
 
 
 def course_of(folder: Path) -> tuple[Plan, tuple[Changeset, ...]]:
-    """Return the plan of a data directory's bout, and what was written while it ran, by its script log.
+    """Return the plan of a data directory's bout, and what was written while it ran, by its script log and its modules.
 
-    Raises BoutError when the copy of the configuration cannot be used; nothing was written where the log cannot.
+    What a module without a motor wrote is told by a logged signal of type `action` about it. Raises BoutError when the
+    copy of the configuration cannot be used; nothing was written where a log cannot.
     """
     model = model_of(folder)
     plan = build_plan(model)
     script = read_script_log(folder, model).script
     try:
-        return plan, () if script is None else prepare(script, plan, model.ids)
+        written = () if script is None else prepare(script, plan, model.ids)
     except ScriptRefused:
-        return plan, ()
+        written = ()
+    by_modules = _written_by_modules(folder / SENSOR_LOG, plan)
+    return plan, tuple(sorted((*written, *by_modules), key=lambda changeset: changeset.time_ns))
+
+
+def _written_by_modules(log: Path, plan: Plan) -> list[Changeset]:
+    """Return what modules wrote on entering their states, when rules saw it first."""
+    about = [signal for signal in plan.action_signals if signal.type == "action" and signal.switch >= len(plan.joints)]
+    if not about or not log.exists():
+        return []
+    table = read_table(log)
+    found: list[Changeset] = []
+    for signal in about:
+        states = {state.id_num: state for state in plan.modules[signal.switch - len(plan.joints)].states}
+        column = table.values[:, plan.sensor_columns.index(signal.output.hdso)]
+        for k in np.flatnonzero(np.diff(column)) + 1:
+            if (state := states.get(column[k])) is not None:
+                writes = tuple(Write(write.hdso, write.values) for write in state.writes)
+                found.append(Changeset(int(table.time_ns[k]), writes))
+    return found
 
 
 def behaviour_windows(plan: Plan, changesets: Sequence[Changeset], end_s: float) -> tuple[BehaviourWindow, ...]:

@@ -138,6 +138,7 @@ class _Describer:
                 "parameters": sum(hdso.kind != "sensor" for hdso in plan.hdsos),
                 "sensors": sum(hdso.kind == "sensor" for hdso in plan.hdsos),
             },
+            **({} if model.jointlist.scale is None else {"scale": model.jointlist.scale}),
             **({"extensions": installed(plan.extensions)} if plan.extensions else {}),
             **({} if plan.muscle_period < 0 else {"muscle_period": self._value(plan.muscle_period)}),
             "joints": joints,
@@ -258,14 +259,19 @@ class _Describer:
         return {"id": rule.id_num, "name": rule.name, **self._rule(rule), "hold": hold}
 
     def _module(self, module: ModulePlan) -> Data:
+        document = self.model.jointlist.modules[module.index]
         return {
             "id": module.id_num,
             "name": module.name,
+            "fullname": _text(document.fullname),
+            "description": _text(document.description),
             "start_state": self.plan.every_state[module.start_state].name,
             "states": [
                 {
                     "id": state.id_num,
                     "name": state.name,
+                    "fullname": _text(told.fullname),
+                    "description": _text(told.description),
                     "rule": {"id": rule.id_num, "name": rule.name, **self._rule(rule)},
                     **({} if state.central is None else {"central": self._central(state.central)}),
                     "writes": [
@@ -274,7 +280,7 @@ class _Describer:
                         for hdso in (self.plan.hdsos[write.hdso],)
                     ],
                 }
-                for state in module.states
+                for state, told in zip(module.states, document.states, strict=True)
                 for rule in (self.plan.hdsos[state.rule],)
             ],
         }

@@ -58,6 +58,9 @@ def model_lines(data: Data, ink: TextStyles = PLAIN) -> Iterator[str]:
     yield from _wrapped(data["description"], 2)
     counts = data["counts"]
     yield "  " + ", ".join(f"{number} {what if number != 1 else what[:-1]}" for what, number in counts.items())
+    if "scale" in data:
+        factor = data["scale"] ** 0.5
+        yield f"  {data['scale']:g} times as large as the animal: one of its seconds is {factor:.4g} s of the leg"
     if "extensions" in data:
         added = ", ".join(f"{what} ({which})" for what, which in data["extensions"].items())
         yield f"  added to the engine: {added}"
@@ -236,13 +239,13 @@ def _soft(joint: Data, ink: TextStyles) -> Iterator[str]:
 
 
 def _module(module: Data, ink: TextStyles) -> Iterator[str]:
-    yield (
-        ink.heading(f"MODULE {module['id']}  {module['name']}")
-        + f"  without a motor; starts in {module['start_state']}"
-    )
+    yield ink.heading(f"MODULE {module['id']}  {module['name']}") + _titled(module)
+    yield from _wrapped(module["description"], 2)
+    yield f"  without a motor; starts in {module['start_state']}"
     yield "  What a state writes when it is entered stays until another state writes it."
     for state in module["states"]:
-        yield "  " + ink.name(f"State {state['id']}  {state['name']}")
+        yield "  " + _head("State", state, ink)
+        yield from _wrapped(state["description"], 4)
         yield f"    enter when   {ink.name(_value(state['rule']['by_name']))}"
         yield from _central(state, ink)
         for item in state["writes"]:

@@ -220,7 +220,7 @@ def _compare_structure(a: Data, b: Data) -> Iterator[ConfigurationDifference]:
 
 
 def _structure(data: Data) -> Data:
-    newer = {part: data[part] for part in ("muscle_period", "modules", "controls") if part in data}
+    newer = {part: data[part] for part in ("scale", "muscle_period", "modules", "controls") if part in data}
     return {"joints": data["joints"], **newer, "HDSOs": [*data["parameters"], *data["sensors"]]}
 
 

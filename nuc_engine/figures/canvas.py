@@ -12,6 +12,7 @@ import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import AutoLocator, FuncFormatter, Locator
 from matplotlib.transforms import Bbox
 
 from nuc_engine.analysis.bout import Bout, JointInfo
@@ -22,6 +23,7 @@ from nuc_engine.recording.formats import FIGURES, appearing, ending
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 TITLE_POINTS = 14.0
 """Height that a panel's own title takes."""
@@ -185,6 +187,36 @@ def name_windows(
 
 
 HALF_HEIGHT = 0.36
+
+
+def time_axis(axes: Axes, bout: Bout, locator: Locator | None = None) -> None:
+    """Tick a time axis, by the locator if one is given, in the seconds that the bout is shown in."""
+    if bout.second_s == 1.0:
+        if locator is not None:
+            axes.xaxis.set_major_locator(locator)
+        return
+    axes.xaxis.set_major_locator(_OtherSeconds(locator or AutoLocator(), bout.second_s))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda t_s, _: f"{round(t_s / bout.second_s, 9):g}"))
+
+
+class _OtherSeconds(Locator):
+    """Ticks where another locator has them, on an axis of seconds of another length."""
+
+    def __init__(self, ticks: Locator, second_s: float) -> None:
+        self._ticks, self._second_s = ticks, second_s
+
+    def __call__(self) -> Sequence[float]:
+        self._ticks.set_axis(self.axis)
+        return self.tick_values(*cast("Axis", self.axis).get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """Return the places of ticks between two times."""
+        return [tick * self._second_s for tick in self._ticks.tick_values(vmin / self._second_s, vmax / self._second_s)]
+
+
+def span_text(bout: Bout, begin_s: float, end_s: float) -> str:
+    """Return a span of time in the seconds that the bout is shown in."""
+    return f"{begin_s / bout.second_s:.1f} to {end_s / bout.second_s:.1f} {bout.second}"
 
 
 def draw_lanes(axes: Axes, bout: Bout, joints: Sequence[JointInfo], span: Span) -> None:

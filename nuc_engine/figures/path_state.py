@@ -23,7 +23,17 @@ from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.phases import runs
 from nuc_engine.analysis.series import Span
 from nuc_engine.analysis.tracks import FloatArray, IntArray
-from nuc_engine.figures.canvas import WIDE_IN, NamedSpan, draw_lanes, mark_contact, new_figure, say_empty, shade
+from nuc_engine.figures.canvas import (
+    WIDE_IN,
+    NamedSpan,
+    draw_lanes,
+    mark_contact,
+    new_figure,
+    say_empty,
+    shade,
+    span_text,
+    time_axis,
+)
 from nuc_engine.figures.palette import (
     FAINT,
     INK,
@@ -125,7 +135,7 @@ def path_state_figure(
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, (name, begin, end) in zip(grid.flat, spans, strict=False):
         draw_path(axes, bout, (begin, end), view, where)
-        axes.set_title(f"{name}, {begin:.1f} to {end:.1f} s", loc="left")
+        axes.set_title(f"{name}, {span_text(bout, begin, end)}", loc="left")
     for axes in list(grid.flat)[len(spans) :]:
         axes.set_axis_off()
     fitted_legend(figure, [bout])
@@ -157,13 +167,15 @@ def behaviour_figure(
     _angle_traces(angles, bout, shown_span)
     lanes = figure.add_subplot(grid[1, 0], sharex=angles)
     draw_lanes(lanes, bout, [joint for joint in bout.joints if joint.states], shown_span)
-    lanes.set_xlabel("time since engine start (s)")
+    lanes.set_xlabel(f"time since engine start ({bout.second})")
+    time_axis(lanes, bout)
     stances = bout.stance_spans(*shown_span)
     for axes in (angles, lanes):
         shade(axes, stances)
     mark_contact(lanes, bout.contact_spans(*shown_span))
     note = "; shaded: stance, ticks: contact" if stances else ""
-    figure.suptitle(f"{bout.label}: {name}, {begin:.1f} to {end:.1f} s{note}", x=0.01, ha="left", fontsize=11)
+    title = f"{bout.label}: {name}, {span_text(bout, begin, end)}{note}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     fitted_legend(figure, [bout])
     return figure
 

@@ -28,6 +28,7 @@ from nuc_engine.figures.canvas import (
     name_windows,
     new_figure,
     shade,
+    time_axis,
 )
 from nuc_engine.figures.palette import joint_color
 
@@ -168,11 +169,12 @@ class Timeline:
         for axes, part in self.panel(-1):
             mark_contact(axes, bout.contact_spans(*part))
             axes.set_xlim(*part)
-            axes.xaxis.set_major_locator(MaxNLocator(nbins=max(2, round(8 * self._share(part))), steps=[1, 2, 5, 10]))
+            time_axis(axes, bout, MaxNLocator(nbins=max(2, round(8 * self._share(part))), steps=[1, 2, 5, 10]))
         for axes, part in self.panel(0):
             name_windows(axes, self._windows, part, self._share(part), name_above_points)
-        self.rows[-1][len(self.parts) // 2].set_xlabel("time since engine start (s)")
+        self.rows[-1][len(self.parts) // 2].set_xlabel(f"time since engine start ({bout.second})")
         for axes in self.overview:
+            time_axis(axes, bout)
             mark_times(axes, bout.changesets_s, self.span)
         for axes in self.overview[:1]:
             name_windows(axes, self._windows, self.span, 1.0)

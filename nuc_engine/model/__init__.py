@@ -9,6 +9,7 @@ motors           the motors of a model on the buses that drive them
 plan             everything the executive needs of a model, as plain tables without documents
 planning         from a checked SCCILS model to the plan the executive runs from
 rulecheck        rules that can never be true
+scaling          documents in the animal's time, made ones in the time of a leg of another size
 singularities    values the engine cannot compute with, though each alone is in its range
 store            every value of a model in one block of memory at fixed offsets
 torque_table     what torque a servo gives for how many ticks between its goal and its shaft

@@ -19,6 +19,8 @@ DATA = Path(__file__).parent / "data"
 SHIPPED = (
     "lin_roach",
     "null_roach",
+    "mag_roach",
+    "turn_roach",
     "lin_stickmiddle",
     "pc_stickmiddle",
     "null_stickmiddle",
@@ -44,6 +46,13 @@ def script(path: Path) -> HdsoScript:
     document, problems = parse(path.read_bytes())
     assert isinstance(document, HdsoScript), "\n".join(map(str, problems))
     return document
+
+
+def leg_of(script: Path) -> str:
+    """Return the configuration that a shipped script is written for."""
+    if script.stem == "touched":
+        return "turn_roach"
+    return "restricted_pc_stick" if script.stem.startswith("restricted_") else "lin_roach"
 
 
 def without_texts(document: Any, drop: tuple[str, ...] = TEXTS) -> Any:

@@ -11,17 +11,12 @@ from lxml import etree
 from sccils_schemas.documents import Gradual, HdsoMod
 from sccils_schemas.model import load_script
 from sccils_schemas.rules import Rule, parse_rule, resolve
-from tests.configs.documents import DATA, SCRIPTS, initial_values, joint, script, shipped
+from tests.configs.documents import DATA, SCRIPTS, initial_values, joint, leg_of, script, shipped
 from tests.configs.rule_values import holds, overlaps, rules_of
 
 EXPERIMENT_A = SCRIPTS / "experiment_a.xml"
 THRESHOLDS, ACTIVATIONS, RULES = range(101, 110), range(121, 133), range(161, 167)
 SHARED = {104, 162}
-
-
-def _leg(path: Path) -> str:
-    """The configuration a script is written for."""
-    return "restricted_pc_stick" if path.stem.startswith("restricted_") else "lin_roach"
 
 
 def _entries(path: Path, time_s: int | None = None) -> dict[int, HdsoMod]:
@@ -89,7 +84,7 @@ def test_turns_of_their_own_are_the_changesets_of_experiment_a() -> None:
 
 @pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.xml")), ids=lambda p: p.stem)
 def test_shipped_scripts_pass_every_check_without_a_warning(path: Path) -> None:
-    document, problems = load_script(path, shipped(_leg(path)))
+    document, problems = load_script(path, shipped(leg_of(path)))
     assert document is not None
     assert [str(problem) for problem in problems] == []
 
@@ -104,7 +99,7 @@ def test_the_printed_script_runs_with_one_warning_for_each_name_that_is_spelt_ot
 
 @pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.xml")), ids=lambda p: p.stem)
 def test_names_and_ids_agree_and_rules_are_short_enough(path: Path) -> None:
-    m = shipped(_leg(path))
+    m = shipped(leg_of(path))
     parts = [entry.mods if isinstance(entry, Gradual) else (entry,) for entry in script(path).entries]
     for entry in (each for part in parts for each in part if isinstance(each, HdsoMod)):
         assert m.names[entry.id_num] == entry.name

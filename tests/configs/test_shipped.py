@@ -19,6 +19,7 @@ from tests.configs.documents import (
     SHIPPED,
     initial_values,
     joint,
+    leg_of,
     model,
     shipped,
     state,
@@ -40,8 +41,7 @@ def test_there_is_nothing_to_remark_on_it(name: str) -> None:
 
 @pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.xml")), ids=lambda path: path.stem)
 def test_nor_on_a_script_for_the_leg_it_is_for(path: Path) -> None:
-    leg = "restricted_pc_stick" if path.stem.startswith("restricted") else "lin_roach"
-    assert [str(problem) for problem in check_path(path, shipped(leg)).problems] == []
+    assert [str(problem) for problem in check_path(path, shipped(leg_of(path))).problems] == []
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -207,7 +207,7 @@ def test_states_of_the_larger_legs_have_colours_of_their_own(name: str) -> None:
 
 
 def test_double_names_are_told_in_the_roach_legs() -> None:
-    for name in ("lin_roach", "null_roach"):
+    for name in ("lin_roach", "null_roach", "mag_roach", "turn_roach"):
         wanted = {201: "pro(DEP)", 202: "ret(LEV)", 203: "lev(PRO)", 204: "dep(RET)"}
         states = {s.id_num: s for j in shipped(name).jointlist.joints for s in j.states}
         assert [i for i, label in wanted.items() if label not in (states[i].fullname or "")] == []

@@ -326,6 +326,7 @@ jointlists = st.builds(
     name=labels,
     fullname=labels,
     description=texts,
+    scale=st.none() | st.floats(1e-6, 1e6),
     **newer,
 )
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import count as counting
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -57,6 +59,10 @@ _LEG = {"mujoco": "an emulated leg"}
             "one episode of a RunConfig (run.toml): a flight, 20 s by itself",
         ),
         (
+            "nuc run turn_roach --script touched --time animal --duration 60",
+            "its script and 60 s in the time of the animal: 190.7 s of a leg 10.1 times as large",
+        ),
+        (
             "nuc run my_leg --seed 7 --scratch data/try --label animal=B12 --note 'softer flexor'",
             "a folder of your own; data/try is overwritten each time",
         ),
@@ -71,6 +77,14 @@ _LEG = {"mujoco": "an emulated leg"}
 @script("Apply the timed changesets of this script (a file, or a name under scripts/).")
 @click.option(
     "--duration", "-d", metavar="T", type=float, help="Simulated seconds to run.  [default: 30, or as in run.toml]"
+)
+@click.option(
+    "--time",
+    "whose_time",
+    type=click.Choice(("leg", "animal")),
+    default="leg",
+    show_default=True,
+    help="Whose seconds script, delays, time constants and --duration have; the animal's need a scale in CONFIG.",
 )
 @click.option(
     "--seed",
@@ -145,6 +159,7 @@ def command(
     config: str,
     script: str | None,
     duration: float | None,
+    whose_time: str,
     seed: int | None,
     out: Path | None,
     scratch: Path | None,
@@ -213,7 +228,14 @@ def command(
         plant_file=plant_file or PLANT_SPEC_FILE,
         labels=_labels(labels, remark),
     )
-    with when_ended(interrupt), ProgressLine(_title(spec)) as progress:
+    title = _title(spec)
+    with ExitStack() as stack:
+        if whose_time == "animal":
+            from nuc_engine.bout.animal_time import in_leg_time
+
+            spec = in_leg_time(spec, Path(stack.enter_context(TemporaryDirectory())))
+        stack.enter_context(when_ended(interrupt))
+        progress = stack.enter_context(ProgressLine(title))
         result = run_bout(spec, progress, None if steered is None else _steering(steered))
     note_warnings(config, result.warnings, script or "")
     return _report(result, progress.wall_s, plot=plot, as_json=as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nuc_engine.cli.terminal.output import say, say_json
-from nuc_engine.cli.terminal.params import NucCommand, OutFolder, SpanParam, as_json
+from nuc_engine.cli.terminal.params import NucCommand, OutFolder, SpanParam, as_json, whose_time
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import FIGURES
 
@@ -74,6 +74,7 @@ _PROJECTIONS = ("top", "side", "front")
 )
 @click.option("--out", "-o", metavar="DIR", type=OutFolder(FIGURES), help="Where to put them.")
 @click.option("--format", "form", type=click.Choice(FIGURES), default="png", show_default=True)
+@whose_time
 @as_json
 def command(
     folder: Path,
@@ -86,6 +87,7 @@ def command(
     offset_cm: float | None,
     out: Path | None,
     form: str,
+    whose_time: str,
     as_json: bool,
 ) -> int:
     """Draw figures of the bout in DIR: summaries, joints, muscles, motors, and path-state plots.
@@ -103,12 +105,12 @@ def command(
         raise click.UsageError(f"{' and '.join(idle)} is about the path; add --what path")
     need(matplotlib="a figure")
     if is_episode(folder):
-        if idle or set(what) != {"summary", "path"} or (begin, end, window) != (None, None, None):
+        if idle or set(what) != {"summary", "path"} or (begin, end, window, whose_time) != (None, None, None, "leg"):
             raise click.UsageError(
                 f"{folder} is an episode, which has one figure; --what and all of its kind are for legs"
             )
         return _flight(folder, folder if out is None else out, form, as_json)
-    seen = _look(folder, begin, end, window)
+    seen = _look(folder, begin, end, window, whose_time)
     target = folder if out is None else out
     target.mkdir(parents=True, exist_ok=True)
     pictures = seen.draw(
@@ -140,7 +142,9 @@ def _flight(folder: Path, target: Path, form: str, as_json: bool) -> int:
     return 0
 
 
-def _look(folder: Path, begin: float | None, end: float | None, window: tuple[float, float] | None) -> BoutSummary:
+def _look(
+    folder: Path, begin: float | None, end: float | None, window: tuple[float, float] | None, whose_time: str
+) -> BoutSummary:
     """Read a bout and look at all of it, or at a span of which one end may be left open."""
     from nuc_engine.analysis.load import load_bout
     from nuc_engine.cli.terminal.seen import look_at
@@ -148,9 +152,11 @@ def _look(folder: Path, begin: float | None, end: float | None, window: tuple[fl
     if window is not None and (begin is not None or end is not None):
         raise click.UsageError("--window says both ends already; leave out --begin and --end")
     bout = load_bout(folder)
+    if whose_time == "animal":
+        bout = bout.in_animal_time()
     if begin is None and end is None:
-        return look_at(bout, window)
-    span = begin or 0.0, bout.end_s if end is None else end
+        return look_at(bout, None if window is None else (window[0] * bout.second_s, window[1] * bout.second_s))
+    span = (begin or 0.0) * bout.second_s, bout.end_s if end is None else end * bout.second_s
     if not span[0] < span[1]:
         told = f"from {span[0]:g} to {span[1]:g} s is no span of time; the bout ends at {bout.end_s:.4g} s"
         raise click.UsageError(told)

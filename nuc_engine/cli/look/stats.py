@@ -9,7 +9,7 @@ import click
 
 from nuc_engine.cli.terminal.errors import BAD
 from nuc_engine.cli.terminal.output import heading, note, say, say_json, say_wrapped
-from nuc_engine.cli.terminal.params import NucCommand, SpanParam, as_json, settling
+from nuc_engine.cli.terminal.params import NucCommand, SpanParam, as_json, settling, whose_time
 
 if TYPE_CHECKING:
     from nuc_engine.analysis.bout import Bout
@@ -38,8 +38,11 @@ if TYPE_CHECKING:
     "--window", "-w", metavar="A:B", type=SpanParam(), multiple=True, help="Only this span of time, in s; repeatable."
 )
 @settling
+@whose_time
 @as_json
-def command(folders: tuple[Path, ...], window: tuple[tuple[float, float], ...], settle: float, as_json: bool) -> int:
+def command(
+    folders: tuple[Path, ...], window: tuple[tuple[float, float], ...], settle: float, whose_time: str, as_json: bool
+) -> int:
     """Step statistics of the bouts in DIR..., window by window; from one change of rules to the next by default."""
     from nuc_engine.analysis.errors import AnalysisError
 
@@ -47,7 +50,7 @@ def command(folders: tuple[Path, ...], window: tuple[tuple[float, float], ...], 
     errors: list[str] = []
     for folder in folders:
         try:
-            bout, windows = _measure(folder, window, settle)
+            bout, windows = _measure(folder, window, settle, whose_time)
         except AnalysisError as error:
             errors.append(str(error))
             continue
@@ -62,20 +65,26 @@ def command(folders: tuple[Path, ...], window: tuple[tuple[float, float], ...], 
 
 
 def _measure(
-    folder: Path, spans: tuple[tuple[float, float], ...], settle_s: float
+    folder: Path, spans: tuple[tuple[float, float], ...], settle_s: float, whose_time: str
 ) -> tuple[Bout, tuple[WindowStats, ...]]:
     from nuc_engine.analysis.load import load_bout
-    from nuc_engine.analysis.stepstats import bout_stats
+    from nuc_engine.analysis.stepstats import bout_stats, in_seconds_of
     from nuc_engine.analysis.summary import span_window
     from nuc_engine.analysis.windows import windows_of_bout
 
     bout = load_bout(folder)
+    if whose_time == "animal":
+        bout = bout.in_animal_time()
+    spans = tuple((begin * bout.second_s, end * bout.second_s) for begin, end in spans)
     windows: tuple[BehaviourWindow, ...] = windows_of_bout(folder, bout.end_s)
     if spans:
         for begin, end in spans:
             bout.subset(begin, end)
         windows = tuple(span_window(windows, (begin, min(end, bout.end_s))) for begin, end in spans)
-    return bout, bout_stats(bout, windows, settle_s)
+    stats = bout_stats(bout, windows, settle_s)
+    if bout.second_s != 1.0:
+        stats = tuple(in_seconds_of(each, bout.second_s) for each in stats)
+    return bout, stats
 
 
 def _data(bout: Bout, windows: tuple[WindowStats, ...]) -> dict[str, Any]:
@@ -83,6 +92,7 @@ def _data(bout: Bout, windows: tuple[WindowStats, ...]) -> dict[str, Any]:
         "folder": bout.folder,
         "configuration": bout.label,
         "notes": bout.notes,
+        **({} if bout.second_s == 1.0 else {"time": "animal", "leg_s_per_s": bout.second_s}),
         "windows": [stats.data() for stats in windows],
     }
 
@@ -93,7 +103,7 @@ def _print(bout: Bout, windows: tuple[WindowStats, ...]) -> None:
     say(heading(f"{bout.folder}, {bout.label}"))
     for line in bout.notes:
         say(f"note: {line}")
-    for line in table_lines([(stats.window.name, stats) for stats in windows]):
+    for line in table_lines([(stats.window.name, stats) for stats in windows], second=bout.second):
         say(line)
     if any(stats.steps and not stats.contact_known for stats in windows):
         say("note: contact was not recorded; swing and stance are taken from the actions")

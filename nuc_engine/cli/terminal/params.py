@@ -217,6 +217,18 @@ class SpanParam(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         return span
 
 
+def whose_time(command: _F) -> _F:
+    """Add the option --time of what shows a bout."""
+    return click.option(
+        "--time",
+        "whose_time",
+        type=click.Choice(("leg", "animal")),
+        default="leg",
+        show_default=True,
+        help="Whose seconds are shown, and meant by spans of time; the animal's need a scale in the configuration.",
+    )(command)
+
+
 def settling(command: _F) -> _F:
     """Add the option --settle."""
     return click.option(
