@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from nuc_engine.control.grades import Grades
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks.state_transition import Switch
@@ -43,16 +45,16 @@ class Blend:
         if kept:
             claims[current] = max(claims[current], weights[current])
             free = 1.0 - claims[current]
-            others = sum(claims.values()) - claims[current]
+            others = math.fsum(claims.values()) - claims[current]
             if others > free:
                 for state in claims:
                     if state != current:
                         claims[state] *= free / others
         raised = {state: max(weights[state], claim) for state, claim in claims.items()}
-        excess = sum(raised.values()) - 1.0
+        excess = math.fsum(raised.values()) - 1.0
         if excess > 0.0:
             # What lies above the claims gives way, each in proportion.
-            above = sum(raised.values()) - sum(claims.values())
+            above = math.fsum(raised.values()) - math.fsum(claims.values())
             for state, claim in claims.items():
                 weights[state] = raised[state] - excess / above * (raised[state] - claim) if above > excess else claim
         if kept:
@@ -73,5 +75,5 @@ class Blend:
         if len(whole) > 1:
             winner = whole[0] if whole[0] != current else whole[1]
             return {state: 1.0 if state == winner else 0.0 for state in degrees}
-        total = max(sum(degrees.values()), 1.0)
+        total = max(math.fsum(degrees.values()), 1.0)
         return {state: degree / total for state, degree in degrees.items()}
