@@ -31,7 +31,7 @@ class ActionDescribed:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class ControlDescribed:
     """A control, and its maps: of each the element that follows, and places and values in turn."""
 
     number: int
@@ -60,7 +60,7 @@ def _on_lines(points: Sequence[float], at: float) -> float:
 
 
 @dataclass(slots=True)
-class Switch:
+class Switching:
     """A joint or a module, and its states by their places among all; `forced`: it was entered by a central rule."""
 
     name: str
@@ -76,19 +76,19 @@ class Switch:
         self.switches += 1
 
 
-class ActionSignals:
+class OfActions:
     """All signals about actions; `feel` takes what is computed, `numbers` are the idNums of states."""
 
     def __init__(
         self,
         described: Sequence[ActionDescribed],
-        switches: Sequence[Switch],
+        switches: Sequence[Switching],
         numbers: Sequence[int],
         store: Store,
         feel: Callable[[int, float], None],
     ) -> None:
         self.store, self.feel, self.numbers = store, feel, numbers
-        self.all = [_ActionSignal(each, switches[each.switch]) for each in _ordered(described)]
+        self.all = [_OfAction(each, switches[each.switch]) for each in _ordered(described)]
 
     def compute(self, now_ns: int) -> None:
         """Compute all of an evaluation: of the actions as the one before it left them."""
@@ -110,10 +110,10 @@ def _ordered(described: Sequence[ActionDescribed]) -> list[ActionDescribed]:
     return found
 
 
-class _ActionSignal:
+class _OfAction:
     """One signal with what it remembers: how far its time has come, or how much it counts."""
 
-    def __init__(self, described: ActionDescribed, switch: Switch) -> None:
+    def __init__(self, described: ActionDescribed, switch: Switching) -> None:
         self.described, self.switch = described, switch
         self.time_ns = 0
         self.passed = self.pace = self.level = 0.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from nuc_engine.verify.acting import OF_ACTIONS, ActionDescribed, Control
+from nuc_engine.verify.acting import OF_ACTIONS, ActionDescribed, ControlDescribed
 from nuc_engine.verify.rules import RuleFault, code_of, tokens_of
 from nuc_engine.verify.servos import Servo, Unverifiable, pick_servo
 from nuc_engine.verify.signals import LIMITS, Described
@@ -133,7 +133,7 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class ModuleDescribed:
     """An action switching module without a motor; its states are behind those of all joints."""
 
     name: str
@@ -157,9 +157,9 @@ class Model:
     muscles: list[Muscle] = field(default_factory=list[Muscle])
     states: list[State] = field(default_factory=list[State])
     signals: list[Described] = field(default_factory=list[Described])
-    modules: list[Module] = field(default_factory=list[Module])
+    modules: list[ModuleDescribed] = field(default_factory=list[ModuleDescribed])
     of_actions: list[ActionDescribed] = field(default_factory=list[ActionDescribed])
-    controls: list[Control] = field(default_factory=list[Control])
+    controls: list[ControlDescribed] = field(default_factory=list[ControlDescribed])
 
     def number(self, ref: str) -> int:
         """Return the HDSO that a number or a name means."""
@@ -281,7 +281,7 @@ class _Reader:
                 self._own(number)
                 points = tuple(float(word) for word in words((line.text or "").replace(_CUT, " ")))
                 maps.append(((number, int(line.get("element", "0"))), points))
-            self.model.controls.append(Control(int(item.attrib["idNum"]), tuple(maps)))
+            self.model.controls.append(ControlDescribed(int(item.attrib["idNum"]), tuple(maps)))
 
     def _modules(self) -> None:
         model = self.model
@@ -292,7 +292,7 @@ class _Reader:
             start = numbers.index(int(module.get("start_state_idNum", numbers[0])))
             model.states += [self._state(state) for state in states]
             places = tuple(range(first, len(model.states)))
-            model.modules.append(Module(module.attrib["name"], places, first + start))
+            model.modules.append(ModuleDescribed(module.attrib["name"], places, first + start))
 
     def _signals_of_actions(self, sensors: Element) -> None:
         model = self.model

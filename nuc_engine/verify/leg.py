@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nuc_engine.verify.acting import ActionSignals, Switch
+from nuc_engine.verify.acting import OfActions, Switching
 from nuc_engine.verify.documents import Activation, Model
 from nuc_engine.verify.logs import SENSED, Logs
 from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, past_of, tree_of, unfit
@@ -60,9 +60,9 @@ class Leg:
         self.ahead: set[int] = set()
         """What is to be held as soon as it has a value."""
         self.sensed = False
-        self.switches = [Switch(each.name, each.states, each.start) for each in (*model.joints, *model.modules)]
+        self.switches = [Switching(each.name, each.states, each.start) for each in (*model.joints, *model.modules)]
         numbers = [state.number for state in model.states]
-        self.of_actions = ActionSignals(model.of_actions, self.switches, numbers, store, self._feel)
+        self.of_actions = OfActions(model.of_actions, self.switches, numbers, store, self._feel)
         self.of_actions.compute(0)
         self.known: dict[int, Number] = {}
         self.activations = [0.0] * len(model.muscles)
@@ -186,7 +186,7 @@ class Leg:
         row += [switch.current for switch in self.switches[count:]]
         self.logs.row("StateData.txt", now_ns, row)
 
-    def _judge_one(self, now_ns: int, k: int, switch: Switch) -> bool:
+    def _judge_one(self, now_ns: int, k: int, switch: Switching) -> bool:
         """Let a joint or module be switched, by sensory entries first (D 9.4.1); return whether it was."""
         own, current, name = self.model.states, switch.current, switch.name
         true = [state for state in switch.states if self._true(own[state].rule)]

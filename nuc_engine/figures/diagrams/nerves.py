@@ -5,7 +5,7 @@ Each is a row: what it takes, what it is, and what comes of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nuc_engine.figures.diagrams.svg import FAINT, PALE, PAPER, Paper, paint, text_width, wrap
@@ -13,7 +13,7 @@ from nuc_engine.figures.diagrams.wiring import Condition, WiredAction, Wiring, l
 from nuc_engine.model.plan import ActionSignalPlan, ControlPlan, SignalPlan, Slot
 from nuc_engine.model.values import value_text
 from sccils_schemas.names import counted
-from sccils_schemas.signals import FORMS, PER_SAMPLE
+from sccils_schemas.signals import FORMS, PER_SAMPLE, SignalForm
 
 CENTRAL = "#7a3db8"
 """The colour of what is not sensed: actions, and entries by them."""
@@ -21,6 +21,8 @@ CENTRAL_DASH = "8 3 2 3"
 INPUT, BLOCK, ARROW, ROW, LINE = 250.0, 330.0, 34.0, 10.0, 15.0
 _SIZE = 11.0
 _OUTPUT = 400.0
+_FORMS: Mapping[str, SignalForm] = {str(kind): form for kind, form in FORMS.items()}
+_COUNTING: Mapping[str, SignalForm] = {**_FORMS, **{str(kind): form for kind, form in PER_SAMPLE.items()}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def _listed(names: Sequence[str], parameters: Sequence[str]) -> Iterator[str]:
 
 
 def _block(wiring: Wiring, signal: SignalPlan) -> NerveRow:
-    hdsos, form = wiring.plan.hdsos, (PER_SAMPLE if signal.per_sample else {}).get(signal.type, FORMS[signal.type])
+    hdsos, form = wiring.plan.hdsos, (_COUNTING if signal.per_sample else _FORMS)[signal.type]
     output = hdsos[signal.output.hdso]
     kind = signal.added or signal.type
     parameters = [_value(wiring, slots[0].hdso) for slots in signal.parameters]
@@ -159,7 +161,7 @@ def _action(wiring: Wiring, signal: ActionSignalPlan) -> NerveRow:
     kind = f"{signal.shape} decay" if signal.type == "decay" else signal.type.replace("_", " ")
     told = [*wrap(_SAID[signal.type] + (", forced ones left out" if signal.sensory else ""), BLOCK - 20, 10)]
     indices = dict.fromkeys(slot.hdso for slot in signal.parameters)
-    told += _listed([p.name for p in FORMS[signal.type].parameters], [_value(wiring, index) for index in indices])
+    told += _listed([p.name for p in _FORMS[signal.type].parameters], [_value(wiring, index) for index in indices])
     if signal.rate is not None:
         told.append(f"its time passes at the rate of {plan.hdsos[signal.rate.hdso].name}")
     words = signal.name + _read_by(wiring, signal.output.hdso)
