@@ -172,7 +172,7 @@ class Leg:
 
     def _judge_joint(self, now_ns: int, k: int, states: Sequence[int]) -> None:
         own = self.model.states
-        true = [s for s in states if own[s].rule in self.rules and self._holds(self.rules[own[s].rule])]
+        true = [s for s in states if own[s].rule in self.rules and self.true(self.rules[own[s].rule])]
         name, current = self.model.joints[k].name, self.states[k]
         if len(true) > 1:
             self.overlaps[name] += 1
@@ -183,7 +183,8 @@ class Leg:
         if others and now_ns - self.entered_ns[k] >= (0 if dwell is None else self.store.held[dwell][0]):
             self.states[k], self.entered_ns[k] = others[0], now_ns
 
-    def _holds(self, tree: Tree) -> bool:
+    def true(self, tree: Tree) -> bool:
+        """Say whether a rule holds now."""
         return holds(tree, self._then, self.rules)
 
     def _then(self, number: int, late_us: int) -> Number:
