@@ -127,8 +127,8 @@ def _read(
 
 
 def _each(table: Fields | None, read: Callable[[Fields, str], Any]) -> Iterator[tuple[str, Any]]:
-    for key in () if table is None else table.data:
-        yield key, read(table, key)
+    if table is not None:
+        yield from ((key, read(table, key)) for key in table.data)
 
 
 def _whole(table: Fields, key: str) -> int:
@@ -143,12 +143,14 @@ def _value(table: Fields, key: str) -> HdsoValue:
     if isinstance(value, list):
         return table.vector(key, -1e300, 1e300, size=len(cast(list[Any], value)))
     number = table.number(key, -1e300, 1e300)
-    return cast(int, value) if isinstance(value, int) and number == value else number
+    return value if isinstance(value, int) and number == value else number
 
 
 def _numbers(table: Fields | None, path: str = "") -> Iterator[tuple[str, float]]:
     """Yield the numbers of tables within each other, by their dotted keys."""
-    for key, value in () if table is None else table.data.items():
+    if table is None:
+        return
+    for key, value in table.data.items():
         if isinstance(value, dict):
             yield from _numbers(table.table(key), f"{path}{key}.")
         else:

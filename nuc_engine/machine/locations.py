@@ -36,7 +36,9 @@ def is_episode(folder: Path) -> bool:
 
     The data directory of a leg's bout has its own documents beside its run.toml: it is a configuration.
     """
-    return (folder / RUN_FILE).is_file() and not (folder / "joints.xml").is_file()
+    from sccils_schemas.model import JOINTS_FILE
+
+    return (folder / RUN_FILE).is_file() and not (folder / JOINTS_FILE).is_file()
 
 
 def find_run(name: str) -> Path | None:

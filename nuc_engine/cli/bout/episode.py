@@ -97,8 +97,8 @@ def _show(
     for key, value in values.items():
         parts = [name.removeprefix(f"{key}.") for name in drawn_keys if name.startswith(f"{key}.")]
         drawn = "  (drawn)" if key in drawn_keys else f"  (drawn: {', '.join(parts)})" if parts else ""
-        told = value if not isinstance(value, str) or len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
-        say_wrapped(f"{key:<{width - 1}} {told}{drawn}", " " * width)
+        text = value if not isinstance(value, str) or len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
+        say_wrapped(f"{key:<{width - 1}} {text}{drawn}", " " * width)
     for key, text in rows.items():
         say_wrapped(f"{key:<{width}}{text}", " " * width)
     return 0
