@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from nuc_engine.verify.course import NEVER, TASKS, Progress
 from nuc_engine.verify.documents import read_model
-from nuc_engine.verify.episode import RUN, verify_episode
+from nuc_engine.verify.episode import RUN, content_sum, draw, verify_episode
 from nuc_engine.verify.files import MANIFEST, changed_files, compare_files, lines_in, read_manifest
 from nuc_engine.verify.leg import Leg
 from nuc_engine.verify.logs import DATA, EVENTS, HINTED, SCRIPTS, SENSED, Logs, Report
@@ -112,6 +112,7 @@ class _Check:
             store.write(model.ids["engine_start_time"], [0])
         for number in model.hdsos:
             self.logs.answered(0, 0, number, store.values(number))
+        self._described()
         leg = self._leg()
         course = Virtual(leg, self.logs, self.report, self.record, script, spec["costs"])
         last_ns, slack_ns = self._last_ns(), None
@@ -144,6 +145,30 @@ class _Check:
             # Once called otherwise on the virtual clock.
             said = self.manifest.get("engine_time_s", self.manifest.get("simulated_s"))
             self._manifest("engine_time_s", max(course.ended_ns, asked_ns) / 1e9, said)
+
+    def _described(self) -> None:
+        """Hold what decided the bout against the RunConfig that described it, where one did."""
+        spec = self.spec
+        run: Mapping[str, Any] = spec.get("run", {})
+        if not run:
+            return
+        told: Mapping[str, Any] = run["resolved"]
+        leg: Mapping[str, Any] = told["leg"]
+        drawn = {key: draw(told.get("seed", 0), key, one) for key, one in told.get("random", {}).items()}
+        for key, value in drawn.items():
+            self._manifest(f"spec.run.resolved.{key}", value, _at(told, key))
+        computed: dict[str, Any] = {
+            "run.sha256": {"resolved": content_sum(told)},
+            "run.drawn": drawn,
+            "seed": told.get("seed", 0),
+            "duration_s": told["timing"]["duration_s"],
+            "bus": leg.get("bus", "emulated:"),
+            "gravity_compensation": leg.get("gravity_compensation", 0.0),
+            "plant": dict(_numbers(told.get("plant", {}))),
+            **{name: told.get(name, {}) for name in ("values", "limits", "costs")},
+        }
+        for name, value in computed.items():
+            self._manifest(f"spec.{name}", value, _at(spec, name))
 
     def _stopped(self, leg: Leg, now_ns: int) -> None:
         """Hold the reason against what the stop condition of a bout says of the end."""
@@ -268,6 +293,23 @@ class _Check:
         if self.lost_ns is not None:
             told.append(f"everything from {self.lost_ns / 1e9:.9g} s on: records were lost")
         return told
+
+
+def _at(table: Mapping[str, Any], key: str) -> Any:
+    """Return what stands in tables within each other at a dotted key."""
+    found: Any = table
+    for name in key.split("."):
+        found = found[name]
+    return found
+
+
+def _numbers(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the numbers of tables within each other, by their dotted keys."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _numbers(cast(dict[str, Any], value), f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
 
 
 def _run(run: Any) -> dict[str, int]:

@@ -25,6 +25,7 @@ from nuc_engine.episode.document import RunConfigError, content_sum
 from nuc_engine.machine.locations import find_configuration, find_run, is_episode
 from nuc_engine.recording.files import DATA_LOGS, INPUT_RECORD, SCRIPT_LOG
 from nuc_engine.verify.bout import verify_bout
+from tests.verify.seal import sealed
 
 LOGS = (*DATA_LOGS, SCRIPT_LOG, "HDSOlog.xml", INPUT_RECORD, "Infolog.txt")
 TURNS = find_configuration("leg_turns")
@@ -75,6 +76,23 @@ def test_bytes_are_those_of_the_same_bout_by_options(tmp_path: Path) -> None:
     assert not is_episode(tmp_path / "a")
     assert replay_bout(tmp_path / "a").identical
     assert verify_bout(tmp_path / "a").good
+    a["spec"]["run"]["resolved"]["plant"]["world"]["friction"] = 0.2
+    (tmp_path / "a" / "manifest.json").write_text(json.dumps(a))
+    sealed(tmp_path / "a")
+    assert {each.column for each in verify_bout(tmp_path / "a").differences} == {"spec.run.sha256", "spec.plant"}
+
+
+def test_what_was_drawn_is_verified_by_other_code(tmp_path: Path) -> None:
+    spec = load_leg(TURNS / "run.toml", {"timing.duration_s": 0.3})
+    assert spec is not None
+    run_bout(replace(spec, out=tmp_path / "a"))
+    assert verify_bout(tmp_path / "a").good
+    path = tmp_path / "a" / "manifest.json"
+    record = json.loads(path.read_text())
+    record["spec"]["run"]["drawn"]["plant.world.friction"] = 0.08
+    path.write_text(json.dumps(record))
+    sealed(tmp_path / "a")
+    assert [each.column for each in verify_bout(tmp_path / "a").differences] == ["spec.run.drawn"]
 
 
 def test_the_shipped_one_draws_from_its_seed_and_values_replace_what_is_drawn() -> None:
