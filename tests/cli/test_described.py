@@ -61,7 +61,7 @@ def test_it_is_shown_validated_and_compared(nuc: Nuc) -> None:
     Path("mine/run.toml").write_text(text.replace('"experiment_a"', '"none"').replace("FT_angle", "FT_angel"))
     told = nuc("validate", "mine").stdout
     assert "leg.script" in told
-    assert "stop.above.FT_angel: no HDSO with a number; expected the name of one (did you mean 'FT_angle'?)" in told
+    assert "stop.above.FT_angel: no HDSO with a number, expected the name of one (did you mean 'FT_angle'?)" in told
 
 
 def test_it_is_swept_and_draws_with_each_seed(nuc: Nuc) -> None:
