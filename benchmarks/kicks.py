@@ -48,9 +48,8 @@ def largest_deg(config: str, plant_file: str, seed: int, base_cm: float) -> tupl
 def main() -> None:
     """Print a row for each leg and plant."""
     first, last = map(int, (sys.argv[1] if len(sys.argv) > 1 else SEEDS).split(":"))
-    print(
-        "| leg | plant | kicks | a joint moves by 15 degrees or more | half move one by | least |\n|---|---|---|---|---|---|"
-    )
+    print("| leg | plant | kicks | a joint moves by 15 degrees or more | half move one by | least |")
+    print("|---|---|---|---|---|---|")
     for config in LEGS:
         for plant_file in PLANTS:
             # In the air the foot hangs below the body by what is then missing to the ground.
