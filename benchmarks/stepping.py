@@ -29,7 +29,8 @@ DURATION_S = 60.0
 class Case:
     """One configuration under one script, with the behaviour expected in each window.
 
-    `ground_ends_s` is when the ground is taken away. Without ground nothing may be called stepping.
+    `ground_ends_s` is when the ground is taken away. Without ground nothing may be called stepping. `height_cm` is how
+    high the body is, where it is not as in plant.toml.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Case:
     script: str | None
     windows: tuple[tuple[Behaviour, float, float], ...]
     ground_ends_s: float | None = None
+    height_cm: float | None = None
 
 
 CASES = (
@@ -49,6 +51,8 @@ CASES = (
     Case("null_roach", "null_roach", None, (("FWD", 0, 60),)),
     Case("mag_roach", "mag_roach", None, (("FWD", 0, 60),)),
     Case("null_stickmiddle", "null_stickmiddle", None, (("stick", 0, 60),)),
+    Case("restricted_pc_stick, at 16 cm", "restricted_pc_stick", None, (("sideways", 0, 60),), height_cm=16.0),
+    Case("restricted_null_stick, at 16 cm", "restricted_null_stick", None, (("sideways", 0, 60),), height_cm=16.0),
     Case("lin_roach, ground away at 30 s", "lin_roach", None, (("FWD", 0, 30), ("FWD", 30, 60)), 30),
     Case("mag_roach, ground away at 30 s", "mag_roach", None, (("FWD", 0, 30), ("FWD", 30, 60)), 30),
     Case("lin_stickmiddle, ground away at 30 s", "lin_stickmiddle", None, (("stick", 0, 30), ("stick", 30, 60)), 30),
@@ -76,7 +80,8 @@ def run_case(case: Case, seed: int) -> list[Outcome]:
     away = () if case.ground_ends_s is None else (Ground(round(case.ground_ends_s * 1e9), present=False),)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "bout"
-        result = run_bout(BoutSpec(case.config, out, case.script, DURATION_S, seed, events=away))
+        plant = {} if case.height_cm is None else {"world.base_height_cm": case.height_cm}
+        result = run_bout(BoutSpec(case.config, out, case.script, DURATION_S, seed, plant=plant, events=away))
         if result.state != "complete":
             nothing = float("nan")
             outcome = Outcome(False, result.reason, nothing, nothing, nothing, nothing, nothing, (result.reason,))

@@ -43,15 +43,15 @@ class BoutInputs:
         return {name: hashlib.sha256(data).hexdigest() for name, data in documents.items()}
 
 
-def read_inputs(config: str, script: str | None) -> BoutInputs:
-    """Return the documents of a configuration and a script, each a path or a name.
+def read_inputs(config: str, script: str | None, plant_file: str = PLANT_SPEC_FILE) -> BoutInputs:
+    """Return the documents of a configuration and a script, each a path or a name; `plant_file` becomes plant.toml.
 
     Raises NotFound, BulkRefused where a document cannot be read, PlantSpecError for a plant.toml that names none.
     """
     folder = find_configuration(config)
     sources = {name: folder / name for name in MODEL_FILES}
-    if (folder / PLANT_SPEC_FILE).exists():
-        sources[PLANT_SPEC_FILE] = spec_file(folder / PLANT_SPEC_FILE)
+    if (folder / plant_file).exists():
+        sources[PLANT_SPEC_FILE] = spec_file(folder / plant_file)
     path = None if script is None else find_script(script)
     try:
         files = tuple(sorted((name, source.read_bytes()) for name, source in sources.items()))

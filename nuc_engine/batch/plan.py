@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -18,6 +18,7 @@ from nuc_engine.batch.changeset import find_hdso, with_values, writes
 from nuc_engine.batch.errors import BulkRefused
 from nuc_engine.batch.inputs import BoutInputs, read_inputs
 from nuc_engine.batch.task import BoutTask, Value, WatchWindow
+from nuc_engine.bout.described import read_leg
 from nuc_engine.bout.run import Prepared, prepare_bout
 from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration
 from nuc_engine.model.plan import Plan
@@ -35,7 +36,10 @@ AT = "@"
 
 @dataclass(frozen=True, slots=True)
 class SweepRequest:
-    """What somebody asks for. `windows` empty: those of the script, one from each change of rules to the next."""
+    """What somebody asks for. `windows` empty: those of the script, one from each change of rules to the next.
+
+    `described` is the RunConfig of the bouts, where one describes them.
+    """
 
     config: str
     script: str | None = None
@@ -45,6 +49,7 @@ class SweepRequest:
     seeds: tuple[int, ...] = (0,)
     windows: tuple[WatchWindow, ...] = ()
     settle_s: float = 3.0
+    described: Mapping[str, Any] | None = None
 
     def looking_at(self, windows: tuple[WatchWindow, ...], settle_s: float) -> SweepRequest:
         """Return the same with windows of one's own, where there are any."""
@@ -68,6 +73,7 @@ class SweepPlan:
     document: HdsoScript | None
     plan: Plan
     remarks: tuple[str, ...] = ()
+    described: Mapping[str, Any] | None = None
 
     @cached_property
     def points(self) -> tuple[tuple[Value, ...], ...]:
@@ -92,7 +98,8 @@ class SweepPlan:
         inputs = self.inputs
         if timed and self.document is not None:
             inputs = replace(inputs, script=write(with_values(self.document, self.plan, timed)))
-        return BoutTask(inputs, self.duration_s, seed, self.windows, given, plant, keep, self.settle_s)
+        windows, settle_s = self.windows, self.settle_s
+        return BoutTask(inputs, self.duration_s, seed, windows, given, plant, keep, settle_s, self.described)
 
     def _points_sum(self) -> str | None:
         """Return a sum of drawn points: other versions of a library may draw others from the same seed."""
@@ -112,6 +119,7 @@ class SweepPlan:
             "seeds": list(self.seeds),
             "windows": [asdict(window) for window in self.windows],
             "settle": self.settle_s,
+            **({} if self.described is None else {"described": self.described}),
         }
 
 
@@ -120,13 +128,16 @@ def make_plan(request: SweepRequest) -> SweepPlan:
 
     Raises BulkRefused with every reason, NotFound, BoutRefused where configuration and script are wrong.
     """
-    inputs = read_inputs(request.config, request.script)
+    plant_file = PLANT_SPEC_FILE
+    if request.described is not None:
+        plant_file = read_leg(request.described, checked=True).plant_file
+    inputs = read_inputs(request.config, request.script, plant_file)
     prepared = prepare_bout(request.config, request.script)
     reasons: list[str] = []
     axes: list[Axis] = []
     for axis in request.axes:
         try:
-            axes.append(_checked(axis, prepared, request.config))
+            axes.append(_checked(axis, prepared, request.config, plant_file))
         except BulkRefused as refused:
             reasons.append(str(refused))
     names = [axis.name for axis in axes]
@@ -148,6 +159,7 @@ def make_plan(request: SweepRequest) -> SweepPlan:
         document=prepared.script,
         plan=prepared.plan,
         remarks=tuple(_remarks(axes, prepared)),
+        described=request.described,
     )
 
 
@@ -174,10 +186,10 @@ def place_of(keep: Path | None, run: int) -> Path | None:
     return None if keep is None else keep / f"{run:06d}"
 
 
-def _checked(axis: Axis, prepared: Prepared, config: str) -> Axis:
+def _checked(axis: Axis, prepared: Prepared, config: str, plant_file: str) -> Axis:
     """Return the axis with its HDSO's own name, and rounded where that holds whole numbers. Raises BulkRefused."""
     if axis.is_plant:
-        return _checked_plant(axis, config)
+        return _checked_plant(axis, find_configuration(config) / plant_file)
     name, at, time = axis.name.partition(AT)
     hdso = find_hdso(prepared.plan, name)
     if hdso.kind not in ("parameter", "boolstring"):
@@ -207,9 +219,8 @@ def _checked(axis: Axis, prepared: Prepared, config: str) -> Axis:
     return axis
 
 
-def _checked_plant(axis: Axis, config: str) -> Axis:
+def _checked_plant(axis: Axis, spec: Path) -> Axis:
     key = axis.name.removeprefix(PLANT)
-    spec = find_configuration(config) / PLANT_SPEC_FILE
     for value in axis.ends:
         if isinstance(value, str):
             raise BulkRefused(f"{axis.name}={value}: expected numbers")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.load import load_bout
@@ -17,7 +18,10 @@ from nuc_engine.analysis.tracks import LegTracks
 from nuc_engine.batch.inputs import BoutInputs
 from nuc_engine.batch.scratch import scratch_folder
 from nuc_engine.batch.watch import Watched, watch_bout
+from nuc_engine.bout.described import PLANT, VALUES, read_leg
 from nuc_engine.bout.run import BoutRefused, BoutResult, BoutSpec, run_bout
+from nuc_engine.episode.document import RunConfigError
+from nuc_engine.machine.locations import PLANT_SPEC_FILE
 from nuc_engine.plants import PlantSpecError
 
 Value = float | int | str
@@ -62,6 +66,7 @@ class BoutTask:
     """One bout. `values` (HDSO name, value) are written at time 0, `plant` replaces numbers of plant.toml.
 
     `keep` is where its data directory stays, None for none. The first `settle_s` of each window are not looked at.
+    `described` is the RunConfig that describes it, in which these replace what it says, and its seed draws anew.
     """
 
     inputs: BoutInputs
@@ -72,6 +77,27 @@ class BoutTask:
     plant: tuple[tuple[str, float], ...] = ()
     keep: Path | None = None
     settle_s: float = 3.0
+    described: Mapping[str, Any] | None = None
+
+    def spec(self, config: Path, script: Path | None, out: Path) -> BoutSpec:
+        """Return the bout, of documents that are there. Raises RunConfigError."""
+        base = BoutSpec(str(config), out, values=dict(self.values), plant=dict(self.plant))
+        if self.described is not None:
+            changes = {"seed": self.seed, "timing.duration_s": self.duration_s}
+            changes |= {f"{VALUES}{name}": value for name, value in self.values}
+            changes |= {f"{PLANT}{key}": number for key, number in self.plant}
+            base = read_leg(self.described, changes, checked=True)
+        return replace(
+            base,
+            config=str(config),
+            out=out,
+            script=None if script is None else str(script),
+            duration_s=self.duration_s,
+            seed=self.seed,
+            name=self.inputs.name,
+            overwrite=True,
+            plant_file=PLANT_SPEC_FILE,
+        )
 
     def __str__(self) -> str:
         script = "" if self.inputs.script is None else f" with {self.inputs.script_name}"
@@ -104,22 +130,12 @@ def see(task: BoutTask) -> BoutObservation:
         scratch = stack.enter_context(scratch_folder())
         config, script = task.inputs.unpack(scratch)
         out = scratch / "bout" if task.keep is None else task.keep
-        spec = BoutSpec(
-            config=str(config),
-            out=out,
-            script=None if script is None else str(script),
-            duration_s=task.duration_s,
-            seed=task.seed,
-            name=task.inputs.name,
-            overwrite=True,
-            values=dict(task.values),
-            plant=dict(task.plant),
-        )
         try:
+            spec = task.spec(config, script, out)
             if task.keep is None:
                 return _sight(watch_bout(spec), task)
             result = run_bout(spec)
-        except (BoutRefused, PlantSpecError) as refused:
+        except (BoutRefused, PlantSpecError, RunConfigError) as refused:
             return BoutObservation(REFUSED, " ".join(str(refused).replace(str(config), task.inputs.name).split()))
         if result.reason.startswith(_NO_ROOM):
             # That is the machine's doing, and would be another row with more room.

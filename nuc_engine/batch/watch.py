@@ -67,7 +67,7 @@ def watch_bout(spec: BoutSpec, prepared: Prepared | None = None) -> Watched:
     prepared, store = ready.prepared, Store(ready.prepared.plan)
     seen = _Watcher(prepared.plan, store)
     executive = ready.executive(seen, store)
-    state, reason = run_to(ready.end_ns, executive, seen, ready.plant, ready.events)
+    state, reason = run_to(ready.end_ns, executive, seen, ready.plant, ready.events, stop=ready.stop(executive))
     executive.stop()
     return Watched(state, reason, executive.clock.now_ns / NS_PER_S, _reading(seen, prepared.model))
 

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from drivers.units import NS_PER_S
+from nuc_engine.bout.described import load_leg
 from nuc_engine.bout.episode import load_run
 from nuc_engine.bout.run import CHUNK_NS, BoutSpec, set_up
 from nuc_engine.episode.document import RunConfig
 from nuc_engine.episode.loop import run_steps
 from nuc_engine.episode.system import Pilot
-from nuc_engine.machine.locations import find_configuration, is_episode
+from nuc_engine.machine.locations import find_run
 from nuc_engine.model.store import Store
 from nuc_engine.recording.recorder import BoutRecorder
 from nuc_engine.recording.rows import RowLog
@@ -138,8 +139,10 @@ def measure_budget(config: str, rate_hz: float, ticks: int, now_ns: Now) -> Tick
 
     Raises what a bout, or an episode, raises that cannot begin.
     """
-    folder = find_configuration(config)
-    if is_episode(folder):
+    if (file := find_run(config)) is not None:
+        if (leg := load_leg(file)) is not None:
+            return _of_leg(leg.config, rate_hz, ticks, now_ns)
+        folder = file.parent
         return _of_episode(load_run(folder, _long(folder, rate_hz, ticks)), rate_hz, ticks, now_ns)
     return _of_leg(config, rate_hz, ticks, now_ns)
 

@@ -23,16 +23,16 @@ from drivers.units import NS_PER_S
 from nuc_engine.bout.replay import ReplayRefused, ReplayReport
 from nuc_engine.control.faults import FAULTS
 from nuc_engine.episode.document import RunConfig, RunConfigError, read_run
-from nuc_engine.episode.loop import EpisodeEnd, run_steps
+from nuc_engine.episode.loop import STARVED, EpisodeEnd, EpisodeStarved, run_steps
 from nuc_engine.episode.system import Numbers
 from nuc_engine.machine.locations import RUN_FILE, find_configuration
 from nuc_engine.recording import manifest
 from nuc_engine.recording.compare import FileDifference
 from nuc_engine.recording.directory import make_directory
-from nuc_engine.recording.files import COLUMNS_FILE, EPISODE_LOG
+from nuc_engine.recording.files import COLUMNS_FILE, EPISODE_LOG, WEIGHTS_FILE
 from nuc_engine.recording.manifest import Manifest, versions, write_manifest
 from nuc_engine.recording.rows import RowLog, describe_rows, read_rows
-from nuc_engine.surrogate.pilot import SYSTEMS
+from nuc_engine.surrogate.pilot import SYSTEMS, weights_apart, weights_back
 
 MOST_BYTES = 1 << 18
 VIRTUAL = "virtual"
@@ -78,12 +78,13 @@ class RecordedEpisode:
 
 def read_document(folder: Path) -> dict[str, Any]:
     """Return the run.toml of a folder as it stands there. Raises RunConfigError."""
-    return document_of(_content(folder))
+    return document_of(run_text(folder / RUN_FILE))
 
 
-def _content(folder: Path) -> bytes:
+def run_text(path: Path) -> bytes:
+    """Return the bytes of a run.toml, of one that is too long its beginning. Raises RunConfigError."""
     try:
-        with (folder / RUN_FILE).open("rb") as file:
+        with path.open("rb") as file:
             return file.read(MOST_BYTES + 1)
     except OSError as error:
         raise RunConfigError([f"cannot be read ({error.strerror}); expected a RunConfig"]) from error
@@ -101,7 +102,7 @@ def document_of(text: bytes) -> dict[str, Any]:
 
 def load_run(folder: Path, changes: Mapping[str, Any] | None = None) -> RunConfig:
     """Return the episode of a folder's run.toml. Raises RunConfigError, every line of which names the file."""
-    return _read(str(folder / RUN_FILE), lambda: _content(folder), changes)
+    return _read(str(folder / RUN_FILE), lambda: run_text(folder / RUN_FILE), changes)
 
 
 def _read(where: str, content: Callable[[], bytes], changes: Mapping[str, Any] | None) -> RunConfig:
@@ -129,14 +130,17 @@ def record_episode(spec: EpisodeSpec, watch: EpisodeWatch | None = None) -> Reco
     """
     name, text, run = open_episode(spec)
     make_directory(spec.out, overwrite=spec.overwrite)
-    (spec.out / RUN_FILE).write_bytes(text)
+    told, weights = spec_record(run, spec.changes)
+    inputs = {RUN_FILE: text} | ({WEIGHTS_FILE: weights} if weights else {})
+    for file, content in inputs.items():
+        (spec.out / file).write_bytes(content)
     columns = json.dumps(describe_rows(run.columns), indent=2) + "\n"
     (spec.out / COLUMNS_FILE).write_text(columns, encoding="utf-8", newline="\n")
     record = Manifest(
         configuration=name,
         clock=VIRTUAL,
-        spec={**spec_record(run, spec.changes), "labels": dict(spec.labels)},
-        inputs={RUN_FILE: manifest.sha256(spec.out / RUN_FILE)},
+        spec={**told, "labels": dict(spec.labels)},
+        inputs={file: manifest.sha256(spec.out / file) for file in inputs},
         versions=versions(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -167,6 +171,8 @@ def _run(run: RunConfig, folder: Path, watch: EpisodeWatch | None) -> tuple[Epis
             end = run_steps(run, log, watch)
     except KeyboardInterrupt:
         end = EpisodeEnd("interrupted", "stopped by the operator", _steps(log, run), run.initial, None)
+    except EpisodeStarved as starved:
+        end = EpisodeEnd("fault", f"{STARVED}: {starved}", _steps(log, run), run.initial, None)
     except OSError as error:
         reason = f"logging_failed: {error} ({FAULTS['logging_failed'].hint})"
         end = EpisodeEnd("fault", reason, _steps(log, run), run.initial, None)
@@ -178,17 +184,28 @@ def _steps(log: RowLog, run: RunConfig) -> int:
     return max(log.rows - 1, 0) * run.every
 
 
-def spec_record(run: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decided an episode, as it stands in its manifest."""
-    return {
+def spec_record(run: RunConfig, changes: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Return what decided an episode, as it stands in its manifest, and the weights that this names by their sum.
+
+    The sums are those of the documents with the weights in them.
+    """
+    resolved, weights = weights_apart(run.resolved, WEIGHTS_FILE)
+    replaced, _ = weights_apart(changes, WEIGHTS_FILE)
+    told = {
         "system": run.resolved["system"],
         "seed": run.seed,
         "duration_s": run.duration_s,
-        "changes": dict(changes),
+        "changes": replaced,
         "drawn": dict(run.drawn),
-        "resolved": run.resolved,
+        "resolved": resolved,
         "sha256": run.sums(),
     }
+    return told, weights
+
+
+def whole_document(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document of an episode's manifest with the weights that it names. Raises OSError."""
+    return weights_back(document, lambda name: (folder / Path(name).name).read_bytes())
 
 
 def replay_episode(folder: Path) -> ReplayReport:
@@ -204,6 +221,10 @@ def replay_episode(folder: Path) -> ReplayReport:
     changes = record.spec.get("changes")
     if not isinstance(changes, dict):
         raise ReplayRefused(f"{folder}: its manifest does not say what of {RUN_FILE} was replaced")
+    try:
+        changes = whole_document(folder, cast(dict[str, Any], changes))
+    except OSError as error:
+        raise ReplayRefused(f"{folder}: the weights cannot be read ({error.strerror})") from error
     changed = tuple(
         sorted(name for name, sum_ in {**record.inputs, **record.files}.items() if _sum(folder / name) != sum_)
     )
@@ -212,13 +233,18 @@ def replay_episode(folder: Path) -> ReplayReport:
     with tempfile.TemporaryDirectory(prefix="nuc-replay-") as scratch:
         out = Path(scratch) / "episode"
         try:
-            record_episode(EpisodeSpec(str(folder), out, cast(dict[str, Any], changes)))
+            record_episode(EpisodeSpec(str(folder), out, changes))
         except RunConfigError as error:
-            if RUN_FILE in changed:
+            if {RUN_FILE, WEIGHTS_FILE} & set(changed):
                 return ReplayReport(changed, told, None, ())
             raise ReplayRefused(str(error)) from error
-        difference = compare_rows(folder, out, whole=record.state in ("complete", "fault") and not record.torn)
+        difference = compare_rows(folder, out, whole=_came_to_its_end(record))
     return ReplayReport(changed, told, difference, (EPISODE_LOG,))
+
+
+def _came_to_its_end(record: Manifest) -> bool:
+    starved = record.reason.startswith(STARVED)
+    return record.state in ("complete", "fault") and not record.torn and not starved
 
 
 def compare_rows(folder: Path, other: Path, *, whole: bool = True) -> FileDifference | None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from drivers.units import NS_PER_S
 from nuc_engine.bout.spec import NO_VALUES, BoutRefused, BoutSpec, HdsoValue, check_spec, value_mods
+from nuc_engine.bout.stopping import StopCheck
+from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.machine.locations import find_configuration, find_script
 from nuc_engine.model import extensions
 from nuc_engine.model.changes import Changeset, ScriptRefused, prepare
@@ -15,6 +17,7 @@ from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import Plan
 from nuc_engine.model.planning import PlanError, build_plan
 from nuc_engine.model.rulecheck import find_dead_rules, find_dead_triggers
+from nuc_engine.model.store import Store
 from nuc_engine.recording.files import SCRIPT_FILE
 from sccils_schemas.documents import HdsoScript
 from sccils_schemas.model import Model, check_script, load_model, load_script
@@ -93,6 +96,9 @@ def prepare_spec(spec: BoutSpec, *, scripted: bool = True) -> Prepared:
     script, values = (spec.script, spec.values) if scripted else (None, NO_VALUES)
     prepared = prepare_bout(spec.config, script, spec.name, values, families)
     check_spec(spec, prepared.plan)
+    if spec.stop is not None:
+        store = Store(prepared.plan)
+        StopCheck(spec.stop, prepared.plan, store, Rulebook(prepared.plan, store))
     plant = find_configuration(spec.config) / spec.plant_file
     if not spec.gravity_compensation:
         return prepared

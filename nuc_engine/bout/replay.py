@@ -18,7 +18,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from drivers.errors import BusError
 from drivers.units import NS_PER_S
 from nuc_engine.bout.run import BoutProgress, BoutRefused, BoutSpec, advance, prepare_bout, prepare_spec, run_bout
-from nuc_engine.bout.spec import read_events, read_plant, read_values
+from nuc_engine.bout.spec import read_events, read_plant, read_run_record, read_stop, read_values
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import EngineFault
 from nuc_engine.control.tasks import TASKS
@@ -40,11 +40,13 @@ from nuc_engine.recording.repetition import Repetition
 
 _TASK_FILES = (*DATA_LOGS, SCRIPT_LOG)
 _VIRTUAL = ("emulated:", "loopback:")
-_GIVEN_HERE = frozenset({"config", "out", "script", "name", "overwrite"})
+_GIVEN_HERE = frozenset({"config", "out", "script", "name", "overwrite", "run_text"})
 _NEEDED = frozenset({"duration_s", "seed", "bus"})
 _UNUSABLE = (BoutRefused, NotFound, PlanError, PlantSpecError, BusError)
 """What comes of a configuration or a script that cannot be run."""
-_READ = MappingProxyType({"values": read_values, "plant": read_plant, "events": read_events})
+_READ = MappingProxyType(
+    {"values": read_values, "plant": read_plant, "events": read_events, "stop": read_stop, "run": read_run_record}
+)
 """Keys of the specification with a form of their own."""
 _FROM_REPLIES = ("", "motor_silent")
 """Ends of a bout that follow from its recorded replies alone: without a fault, or with this one."""

@@ -26,11 +26,12 @@ from drivers.servo import PlantFault
 from drivers.units import NS_PER_S
 from nuc_engine.bout.prepare import Prepared, prepare_bout, prepare_spec, refusal_lines
 from nuc_engine.bout.spec import DEFAULT_DURATION_S, BoutRefused, BoutSpec, spec_record
+from nuc_engine.bout.stopping import LOOK_NS, StopCheck
 from nuc_engine.bout.watched import CycleWatch, WatchedRecorder
 from nuc_engine.control.dispatcher import Recorder
 from nuc_engine.control.executive import Executive
 from nuc_engine.control.faults import FAULTS, Effect, EngineFault, Process
-from nuc_engine.machine.locations import PLANT_SPEC_FILE, find_configuration
+from nuc_engine.machine.locations import PLANT_SPEC_FILE, RUN_FILE, find_configuration
 from nuc_engine.model.extensions import installed
 from nuc_engine.model.motors import addresses_of, families_of, family_of
 from nuc_engine.model.plan import Plan
@@ -140,6 +141,11 @@ class Ready:
         executive.load(self.prepared.changesets)
         return executive
 
+    def stop(self, executive: Executive) -> StopCheck | None:
+        """Return what may end it before its time, None where nothing does."""
+        spec, plan = self.spec, self.prepared.plan
+        return None if spec.stop is None else StopCheck(spec.stop, plan, executive.store, executive.rulebook)
+
 
 def set_up(spec: BoutSpec, prepared: Prepared | None = None, heard: HeardAs | None = None) -> Ready:
     """Check what a bout is made of, and open its leg. Raises BoutRefused, NotFound, PlantSpecError or BusError.
@@ -183,7 +189,7 @@ def run_bout(spec: BoutSpec, progress: BoutProgress | None = None, watch: CycleW
     recorder.start(0, ready.url)
     for warning in ready.warnings:
         recorder.event(0, "warning", warning)
-    state, reason = run_to(end_ns, executive, recorder, ready.plant, ready.events, progress)
+    state, reason = run_to(end_ns, executive, recorder, ready.plant, ready.events, progress, ready.stop(executive))
     executive.stop()
     recorder.event(executive.clock.now_ns, "engine_stop", f"{state}: {reason}")
     try:
@@ -233,17 +239,23 @@ def run_to(
     plant: Plant,
     events: Sequence[PlantEvent],
     progress: BoutProgress | None = None,
+    stop: StopCheck | None = None,
 ) -> tuple[str, str]:
     """Run a bout from its beginning to its end, or to what ends it before; return state and reason."""
     state, reason = "complete", "ran for the time asked for"
     ahead = deque(events)
+    step_ns = CHUNK_NS if stop is None else LOOK_NS
     try:
-        for chunk_end in chain(range(CHUNK_NS, end_ns, CHUNK_NS), (end_ns,)):
-            advance(executive, recorder, ahead, chunk_end)
-            recorder.plant(plant.take_records())
-            recorder.flush()
-            if progress is not None:
-                progress(chunk_end / NS_PER_S, end_ns / NS_PER_S)
+        for until_ns in chain(range(step_ns, end_ns, step_ns), (end_ns,)):
+            advance(executive, recorder, ahead, until_ns)
+            if until_ns == end_ns or until_ns % CHUNK_NS == 0:
+                recorder.plant(plant.take_records())
+                recorder.flush()
+                if progress is not None:
+                    progress(until_ns / NS_PER_S, end_ns / NS_PER_S)
+            if stop is not None and until_ns < end_ns and (why := stop(until_ns)):
+                reason = why
+                break
     except KeyboardInterrupt:
         state, reason = "interrupted", "stopped by the operator"
     except PlantFault as fault:
@@ -345,6 +357,7 @@ def _read_inputs(spec: BoutSpec, folder: Path, prepared: Prepared) -> dict[str, 
         if path.resolve().is_relative_to(spec.out.resolve()):
             raise BoutRefused(f"{path} lies in {spec.out}, which the bout would write to; choose another directory")
     copies = {name: path.read_bytes() for name, path in sources.items()}
+    copies |= {} if spec.run_text is None else {RUN_FILE: spec.run_text}
     for name, expected in prepared.model.files:
         if hashlib.sha256(copies[name]).hexdigest() != expected:
             raise BoutRefused(f"{folder / name} changed while it was being read; try again")

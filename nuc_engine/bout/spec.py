@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -26,12 +26,25 @@ NO_VALUES: Mapping[str, HdsoValue] = MappingProxyType({})
 _LONGEST_S = 1e8
 _LARGEST = 10**12
 _MOST = 2**62
-_PLACES = ("config", "out", "script", "name", "overwrite", "plant_file")
+_PLACES = ("config", "out", "script", "name", "overwrite", "plant_file", "run_text")
 """What says where a bout is rather than what it is."""
 
 
 class BoutRefused(Exception):
     """A bout that cannot start; the message has one line per reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopCondition:
+    """What ends a bout before its time: an HDSO (by name) above or below a number, or a rule; any of them will do.
+
+    It must have been so for `holds_s` whenever it was looked at (`nuc_engine.bout.stopping`).
+    """
+
+    above: Mapping[str, float] = field(default_factory=dict[str, float])
+    below: Mapping[str, float] = field(default_factory=dict[str, float])
+    rule: str = ""
+    holds_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +57,8 @@ class BoutSpec:
     `values` are written at time 0, before the script: by HDSO name or id (as text). `plant_file` is the file of the
     configuration's folder that describes the leg; in the data directory it is plant.toml, whichever it was. `plant`
     replaces numbers of it by their dotted keys (`world.base_height_cm`). `events` happen to the leg in addition to the
-    script's.
+    script's. `stop` may end it before its time. Of a bout that a RunConfig describes, `run` is what that said
+    (`nuc_engine.bout.described`), and `run_text` the file itself.
     """
 
     config: str
@@ -63,6 +77,9 @@ class BoutSpec:
     plant: Mapping[str, float] = field(default_factory=dict[str, float])
     plant_file: str = PLANT_SPEC_FILE
     events: tuple[PlantEvent, ...] = ()
+    stop: StopCondition | None = None
+    run: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    run_text: bytes | None = None
 
 
 def check_spec(spec: BoutSpec, plan: Plan) -> None:
@@ -144,7 +161,9 @@ def spec_record(spec: BoutSpec) -> dict[str, Any]:
         record[name] = dict(record[name])
     record["values"] = {name: list(value) if isinstance(value, tuple) else value for name, value in spec.values.items()}
     record["events"] = [event_record(event) for event in spec.events]
-    return record
+    record["stop"] = None if spec.stop is None else asdict(spec.stop)
+    # Of bouts that are described otherwise neither is told: their manifests are as they always were.
+    return {name: value for name, value in record.items() if value or name not in ("stop", "run")}
 
 
 def read_values(record: object) -> dict[str, HdsoValue]:
@@ -164,6 +183,22 @@ def read_plant(record: object) -> dict[str, float]:
     if not isinstance(record, dict) or not all(_is_number(value) for value in cast(dict[str, Any], record).values()):
         raise ValueError(f"plant is {str(record)[:80]!r}; expected numbers by name")
     return cast(dict[str, float], record)
+
+
+def read_stop(record: object) -> StopCondition:
+    """Return the stop condition of `spec_record`. Raises ValueError, saying what was expected."""
+    found = cast(dict[str, Any], record) if isinstance(record, dict) else {}
+    rule, holds_s = found.get("rule", ""), found.get("holds_s", 0.0)
+    if not isinstance(rule, str) or not _is_number(holds_s) or set(found) - {"above", "below", "rule", "holds_s"}:
+        raise ValueError(f"stop is {str(record)[:80]!r}; expected above, below, rule and holds_s")
+    return StopCondition(read_plant(found.get("above", {})), read_plant(found.get("below", {})), rule, holds_s)
+
+
+def read_run_record(record: object) -> dict[str, Any]:
+    """Return what a RunConfig said, as `spec_record` has it. Raises ValueError, saying what was expected."""
+    if not isinstance(record, dict):
+        raise ValueError(f"run is {str(record)[:80]!r}; expected what a RunConfig said")
+    return cast(dict[str, Any], record)
 
 
 def read_events(record: object) -> tuple[PlantEvent, ...]:

@@ -42,9 +42,9 @@ class Checked:
 def check_path(path: Path, model: Model | None = None) -> Checked:
     """Check a configuration folder or a single file, whatever kind it is; documents against a model if there is one."""
     if path.is_dir():
-        return _check_run(path) if is_episode(path) else _check_configuration(path)
+        return _check_run(path / RUN_FILE, path) if is_episode(path) else _check_configuration(path)
     if path.name == RUN_FILE:
-        return _check_run(path.parent)
+        return _check_run(path, path.parent)
     if path.suffix == ".toml":
         problems = Problems()
         _load_plant(path, None if model is None else _build(model, problems), problems)
@@ -55,19 +55,24 @@ def check_path(path: Path, model: Model | None = None) -> Checked:
     return Checked(path, _kind(document), problems, None if model is None else model.name)
 
 
-def _check_run(folder: Path) -> Checked:
-    # A leg is checked without what flies.
-    from nuc_engine.bout.episode import read_document
+def _check_run(path: Path, folder: Path) -> Checked:
+    # A leg's documents are checked without what flies.
+    from nuc_engine.bout.described import is_leg, read_leg
+    from nuc_engine.bout.episode import document_of, run_text
     from nuc_engine.episode.document import RunConfigError, read_run
     from nuc_engine.surrogate.pilot import SYSTEMS
 
     problems = Problems()
     try:
-        read_run(read_document(folder), SYSTEMS)
+        document = document_of(run_text(path))
+        if is_leg(document):
+            read_leg(document)
+        else:
+            read_run(document, SYSTEMS)
     except RunConfigError as error:
         for problem in error.problems:
             what, _, expected = problem.partition("; expected ")
-            problems.error(str(folder / RUN_FILE), 0, what, expected)
+            problems.error(str(path), 0, what, expected)
     return Checked(folder, "RunConfig", problems, folder.name)
 
 

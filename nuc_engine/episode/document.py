@@ -3,7 +3,7 @@
     system = "flight"            which dynamics, controllers and references there are
     seed = 0
 
-    [timing]                     dt_s, and duration_s, a multiple of it
+    [timing]                     dt_s, and duration_s, a multiple of it; starved_s = 1: see `RunConfig`
     [initial]                    the state at time 0
     [dynamics]  [controller]  [reference]  [stop]      as the system has them
     [random]                     "dynamics.mass_kg" = { uniform = [0.8, 1.2] }
@@ -22,7 +22,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -35,10 +35,15 @@ MOST_DEEP = 32
 _SHORTEST_S = 1e-9
 LARGEST_SEED = 2**63 - 1
 TELEMETRY_HZ = 100.0
+STARVED_S = 1.0
 PARTS = ("controller", "dynamics", "reference")
 """Tables that have a sum of their own in the manifest."""
 _DRAWN_FROM = ("initial.", "dynamics.", "controller.", "reference.")
 _EDGE = 1e-9
+
+_Described = TypeVar("_Described")
+Reader = Callable[[Mapping[str, Any], int, Mapping[str, float]], tuple[_Described | None, list[str]]]
+"""Reads a resolved document: what it describes, from it, its seed and what was drawn; or what is wrong with it."""
 
 
 class RunConfigError(ValueError):
@@ -51,7 +56,11 @@ class RunConfigError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """A checked RunConfig: one episode. `resolved` is its document with what was replaced and drawn."""
+    """A checked RunConfig: one episode. `resolved` is its document with what was replaced and drawn.
+
+    One that keeps real time ends as starved where steps that came late outnumber those in time by `starved_s` of
+    steps, or one was held up for so long; 0: late steps are counted only.
+    """
 
     system: ControlledSystem
     seed: int
@@ -64,6 +73,7 @@ class RunConfig:
     stops: tuple[Stop, ...]
     every: int
     telemetry_hz: float
+    starved_s: float
     resolved: Mapping[str, Any]
     drawn: Mapping[str, float]
 
@@ -98,27 +108,47 @@ def read_run(document: Mapping[str, Any], systems: Systems, changes: Mapping[str
 
     Raises RunConfigError with everything that is wrong.
     """
+    return resolve(document, lambda data, seed, drawn: _read(data, systems, seed, drawn), changes)
+
+
+def resolve(
+    document: Mapping[str, Any],
+    read: Reader[_Described],
+    changes: Mapping[str, Any] | None = None,
+    *,
+    drawn_from: tuple[str, ...] = _DRAWN_FROM,
+    adds: tuple[str, ...] = (),
+) -> _Described:
+    """Return what `read` makes of a document, with values replaced by their dotted keys, and drawn from its seed.
+
+    Keys that begin with one of `drawn_from` are drawn; those that begin with one of `adds` are there without standing
+    in the document. Raises RunConfigError with everything that is wrong.
+    """
     if problems := [*_unfit(dict(document)), *_unfit(dict(changes or {}))]:
         raise RunConfigError(problems)
     data: dict[str, Any] = copy.deepcopy(dict(document))
     for key, value in (changes or {}).items():
+        if key.startswith(adds):
+            _add(data, key)
         if wrong := _replace(data, key, value):
             problems.append(wrong)
         if isinstance(drawn_keys := data.get("random"), dict):
             for drawn in [name for name in cast(dict[str, Any], drawn_keys) if f"{name}.".startswith(f"{key}.")]:
                 cast(dict[str, Any], drawn_keys).pop(drawn)
+    for key in cast(dict[str, Any], data["random"]) if isinstance(data.get("random"), dict) else ():
+        if key.startswith(adds):
+            _add(data, key)
     top = Fields(data, problems)
     seed = top.whole("seed", 0, LARGEST_SEED, 0)
-    drawn, ends = _draw(top, seed)
+    drawn, ends = _draw(top, seed, drawn_from)
     for end in ends:
         # What can be drawn at all is checked at both ends: a mass that is negative with one seed of a thousand too.
-        problems += [problem for problem in _read(_with(data, end), systems, seed)[1] if problem not in problems]
-    resolved = _with(data, drawn)
-    run, more = _read(resolved, systems, seed, drawn)
+        problems += [problem for problem in read(_with(data, end), seed, {})[1] if problem not in problems]
+    found, more = read(_with(data, drawn), seed, drawn)
     problems += [problem for problem in more if problem not in problems]
-    if problems or run is None:
+    if problems or found is None:
         raise RunConfigError(problems)
-    return run
+    return found
 
 
 def _unfit(content: Mapping[str, Any]) -> list[str]:
@@ -140,7 +170,7 @@ def _unfit(content: Mapping[str, Any]) -> list[str]:
 
 
 def _read(
-    data: Mapping[str, Any], systems: Systems, seed: int, drawn: Mapping[str, float] | None = None
+    data: Mapping[str, Any], systems: Systems, seed: int, drawn: Mapping[str, float]
 ) -> tuple[RunConfig | None, list[str]]:
     problems: list[str] = []
     top = Fields(data, problems)
@@ -149,6 +179,7 @@ def _read(
     timing = top.table("timing")
     dt_s, duration_s = timing.number("dt_s", _SHORTEST_S, 10.0), timing.number("duration_s", 0.0, 1e8, above=True)
     steps = 0 if problems else _steps(timing, dt_s, duration_s)
+    starved_s = timing.number("starved_s", 0.0, 1e8, STARVED_S)
     timing.close()
     top.optional("random")
     log = top.optional("log")
@@ -172,9 +203,8 @@ def _read(
     top.close()
     if problems:
         return None, problems
-    run = RunConfig(
-        system, seed, dt_s, steps, initial, step, pilot, program, stops, every, telemetry_hz, data, drawn or {}
-    )
+    told = every, telemetry_hz, starved_s, data, drawn
+    run = RunConfig(system, seed, dt_s, steps, initial, step, pilot, program, stops, *told)
     return run, problems
 
 
@@ -187,7 +217,7 @@ def _steps(timing: Fields, dt_s: float, duration_s: float) -> int:
     return steps
 
 
-def _draw(top: Fields, seed: int) -> tuple[dict[str, float], list[dict[str, float]]]:
+def _draw(top: Fields, seed: int, drawn_from: tuple[str, ...]) -> tuple[dict[str, float], list[dict[str, float]]]:
     """Return what the seed draws, by dotted keys, and the least and the largest that can be drawn."""
     drawn: dict[str, float] = {}
     least: dict[str, float] = {}
@@ -195,8 +225,8 @@ def _draw(top: Fields, seed: int) -> tuple[dict[str, float], list[dict[str, floa
     table = top.optional("random")
     for key, one in () if table is None else table.items():
         span = _distribution(one)
-        if not key.startswith(_DRAWN_FROM):
-            one.wrong("", "is not drawn", f"a number of {', '.join(name.rstrip('.') for name in _DRAWN_FROM)}")
+        if not key.startswith(drawn_from):
+            one.wrong("", "is not drawn", f"a number of {', '.join(name.rstrip('.') for name in drawn_from)}")
         elif span is not None:
             draw, least[key], largest[key] = span
             drawn[key] = draw(_uniform(seed, key))
@@ -266,6 +296,16 @@ def _replace(data: dict[str, Any], key: str, value: Any) -> str:
     else:
         cast(list[Any], place)[int(last)] = value
     return ""
+
+
+def _add(data: dict[str, Any], key: str) -> None:
+    """Make room for a value by its dotted key, where nothing stands in its way."""
+    *path, last = key.split(".")
+    place: Any = data
+    for name in path:
+        place = cast(dict[str, Any], place).setdefault(name, {}) if isinstance(place, dict) else None
+    if isinstance(place, dict):
+        cast(dict[str, Any], place).setdefault(last, 0.0)
 
 
 def _inside(place: Any, name: str) -> Any:

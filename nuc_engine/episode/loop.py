@@ -18,11 +18,18 @@ RAN = "ran for the time asked for"
 DIVERGED = "diverged"
 """The beginning of the reason of an episode whose numbers are none any more."""
 
+STARVED = "starved"
+"""The beginning of the reason of one whose pace could not be kept."""
+
 Record = Callable[[Numbers], object]
 """Takes a row of the log."""
 
 Watch = Callable[[int, Numbers, Numbers, Numbers], object]
 """Sees every step before it is made: k, state, reference, control. It may hold the loop up, and end it by raising."""
+
+
+class EpisodeStarved(Exception):
+    """Raised by a watch that cannot keep the pace it was asked for; the message says by how much."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,25 @@ def find_configuration(name: str) -> Path:
 
 
 def is_episode(folder: Path) -> bool:
-    """Say whether a folder holds a RunConfig: as a configuration, or as the data directory of an episode."""
-    return (folder / RUN_FILE).is_file()
+    """Say whether a folder holds a RunConfig: as a configuration, or as the data directory of an episode.
+
+    The data directory of a leg's bout has its own documents beside its run.toml: it is a configuration.
+    """
+    from sccils_schemas.model import JOINTS_FILE
+
+    return (folder / RUN_FILE).is_file() and not (folder / JOINTS_FILE).is_file()
+
+
+def find_run(name: str) -> Path | None:
+    """Return the run.toml of a RunConfig given as that file, as a folder or by name; None where it is none of these."""
+    given = Path(name)
+    if given.name == RUN_FILE and given.is_file():
+        return given
+    try:
+        folder = find_configuration(name)
+    except NotFound:
+        return None
+    return folder / RUN_FILE if is_episode(folder) else None
 
 
 def find_script(name: str) -> Path:

@@ -29,7 +29,7 @@ from msgspec import Struct
 from drivers.units import NS_PER_S
 from nuc_engine.bout.episode import EpisodeSpec, open_episode, record_episode
 from nuc_engine.episode.document import RunConfig, RunConfigError
-from nuc_engine.episode.loop import EpisodeEnd, run_steps
+from nuc_engine.episode.loop import STARVED, EpisodeEnd, EpisodeStarved, run_steps
 from nuc_engine.episode.system import Numbers
 from nuc_engine.machine.locations import NotFound
 from nuc_engine.messages.snapshots import DONE, FAILED, EpisodeSnapshot, pack_snapshot
@@ -108,7 +108,8 @@ class PacedWatch:
     """Sees every step of an episode: leaves it to be looked at, keeps its pace, and ends it where that is asked for.
 
     `words` are those of the shared memory, `begun` is called with the first step made; `now_ns` and `sleep_s` are the
-    clock that a `speed` (times real time, 0: none) is kept by.
+    clock that a `speed` (times real time, 0: none) is kept by. What goes no faster than real time, and may have
+    something real beside it, is ended where that is not kept for `starved_s` (0: late steps are only counted).
     """
 
     def __init__(
@@ -119,13 +120,15 @@ class PacedWatch:
         begun: Callable[[], None],
         now_ns: Callable[[], int],
         sleep_s: Callable[[float], None],
+        starved_s: float,
     ) -> None:
         self.newest: Step | None = None
         self._episode, self._words, self._begun = order.episode, words, begun
         self._now_ns, self._sleep_s = now_ns, sleep_s
         self._period_ns = min(dt_s * NS_PER_S / order.speed, _LONGEST_NS) if order.speed else 0.0
         self._from_k, self._from_ns = 0, now_ns()
-        self._late = 0
+        self._late = self._short = 0
+        self._dt_s, self._starved_s = dt_s, starved_s if order.speed <= 1.0 else 0.0
         words[STEP] = words[LATE] = 0
 
     @property
@@ -134,7 +137,7 @@ class PacedWatch:
         return {"late_steps": self._late} if self._period_ns else {}
 
     def __call__(self, k: int, state: Numbers, reference: Numbers, control: Numbers) -> None:
-        """See a step. Raises KeyboardInterrupt where the episode is to end."""
+        """See a step. Raises KeyboardInterrupt where the episode is to end, EpisodeStarved where it must."""
         self.newest = (k, state, reference, control)
         self._words[STEP] = k
         if k == 1:
@@ -149,11 +152,25 @@ class PacedWatch:
         late_ns = self._now_ns() - due_ns
         if late_ns > max(self._period_ns, 0):
             self._late += 1
+            self._short += 1
             self._words[LATE] = self._late
             if late_ns > _BEHIND_NS:
                 self._from_k, self._from_ns = k, due_ns + late_ns
+            self._judge(k, late_ns / NS_PER_S)
+        else:
+            self._short = max(self._short - 1, 0)
         while (left_ns := due_ns - self._now_ns()) > 0 and self._words[STOP] < self._episode:
             self._sleep_s(min(left_ns, _LOOK_NS) / NS_PER_S)
+
+    def _judge(self, k: int, late_s: float) -> None:
+        """End it where nobody can say any more that it runs in real time: its controls would come too late."""
+        if not self._starved_s:
+            return
+        if late_s >= self._starved_s:
+            raise EpisodeStarved(f"step {k} came {late_s:.3g} s late; at most {self._starved_s:g} s are borne")
+        if self._short * self._dt_s >= self._starved_s:
+            text = f"at step {k} {self._short} more steps had come late than in time; {self._starved_s:g} s of such"
+            raise EpisodeStarved(f"{text} are borne. A lighter controller, a larger dt_s, or a lower speed keeps it")
 
 
 class SnapshotSampler:
@@ -224,7 +241,7 @@ class EpisodeWork:
             told.append(True)
             self._tell(EpisodeBegun(order.episode, run.dt_s, run.steps, columns_of(run)))
 
-        watch = PacedWatch(order, run.dt_s, self._words, begun, self._now_ns, self._sleep_s)
+        watch = PacedWatch(order, run.dt_s, self._words, begun, self._now_ns, self._sleep_s, run.starved_s)
         datagrams = None if order.udp is None else Datagrams(*order.udp)
         sampler = None
         ended, thread = threading.Event(), None
@@ -281,6 +298,8 @@ def _unlogged(run: RunConfig, watch: PacedWatch) -> EpisodeEnd:
         return run_steps(run, None, watch)
     except KeyboardInterrupt:
         return EpisodeEnd("interrupted", "stopped by the operator", 0, run.initial, None)
+    except EpisodeStarved as starved:
+        return EpisodeEnd("fault", f"{STARVED}: {starved}", 0, run.initial, None)
 
 
 def main(connection_fd: int, memory_fd: int) -> int:

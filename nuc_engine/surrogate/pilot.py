@@ -21,12 +21,12 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -164,6 +164,32 @@ def surrogate_of(table: Fields) -> Surrogate | None:
     layers: Layers = list(zip(parts[::2], parts[1::2], strict=True))
     found = Cover(scale, rows, float(radius[0]))
     return Surrogate(dt_s, memory, start, (weights, biases), layers, found, training, teacher, trained)
+
+
+def weights_apart(content: Mapping[str, Any], file: str) -> tuple[dict[str, Any], bytes]:
+    """Return a document, or what replaces some of one, with a surrogate's weights in a file of that name; and these.
+
+    They are empty, and the document is as it was, where no surrogate's weights stand in it as text.
+    """
+    table: Any = content.get("controller")
+    if not isinstance(table, dict) or cast(dict[str, Any], table).get("kind") != KIND:
+        return dict(content), b""
+    named = cast(dict[str, Any], table)
+    weights = base64.b64decode(named["weights"])
+    reference = {"file": file, "sha256": hashlib.sha256(weights).hexdigest()}
+    if base64.b64encode(weights).decode() != named["weights"]:  # would not come back to the letter
+        return dict(content), b""
+    return {**content, "controller": {**named, "weights": reference}}, weights
+
+
+def weights_back(content: Mapping[str, Any], read: Callable[[str], bytes]) -> dict[str, Any]:
+    """Return a document whose weights `weights_apart` took out, with them; `read` returns the bytes of a file."""
+    table: Any = content.get("controller")
+    reference: Any = cast(dict[str, Any], table).get("weights") if isinstance(table, dict) else None
+    if not isinstance(reference, dict):
+        return dict(content)
+    weights = read(str(cast(dict[str, Any], reference).get("file")))
+    return {**content, "controller": {**table, "weights": base64.b64encode(weights).decode()}}
 
 
 def _shapes(memory: int, hidden: tuple[int, ...], kept: int) -> list[tuple[int, ...]]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from nuc_engine.verify.course import NEVER, TASKS, Progress
 from nuc_engine.verify.documents import read_model
-from nuc_engine.verify.episode import RUN, verify_episode
+from nuc_engine.verify.episode import RUN, content_sum, draw, verify_episode
 from nuc_engine.verify.files import MANIFEST, changed_files, compare_files, lines_in, read_manifest
 from nuc_engine.verify.leg import Leg
 from nuc_engine.verify.logs import DATA, EVENTS, HINTED, SCRIPTS, SENSED, Logs, Report
 from nuc_engine.verify.real import Real
 from nuc_engine.verify.record import RECORD, compare_losses, read_record
+from nuc_engine.verify.rules import code_of, text_of, tokens_of, tree_of
 from nuc_engine.verify.scripts import by_hand, read_script
 from nuc_engine.verify.servos import Unverifiable
 from nuc_engine.verify.shaft import LIMP, READ
@@ -25,6 +27,7 @@ from nuc_engine.verify.virtual import Virtual
 from nuc_engine.verify.weight import Weight
 
 SCRIPT, PLANT = "scriptfile.xml", "plant.toml"
+STOPPED = "stopped at "
 BEYOND_NS = 2_000_000_000
 """How far behind the last record it is computed what should be there."""
 OURS = {"motor_action": "start", "motor_conversion": "sensors", "state_transition": "states"}
@@ -44,7 +47,7 @@ def verify_bout(folder: Path, progress: Progress = lambda _now, _end: None) -> V
         names = ", ".join(map(str, added))
         raise Unverifiable(f"{folder}: {names}: code that was added to the engine is not computed here")
     changed = changed_files(folder, manifest)
-    if RUN in manifest["inputs"]:
+    if RUN in manifest["inputs"] and "joints.xml" not in manifest["inputs"]:
         return verify_episode(folder, manifest, changed)
     report = Report()
     try:
@@ -110,10 +113,14 @@ class _Check:
         leg = self._leg()
         for number in model.hdsos:
             self.logs.answered(0, 0, number, store.values(number))
+        self._described()
         course = Virtual(leg, self.logs, self.report, self.record, script, spec["costs"])
         last_ns, slack_ns = self._last_ns(), None
         # Far enough to see that more should be there, however long the manifest says that it was.
         asked_ns = round(spec["duration_s"] * 1e9)
+        stopped = bool(spec.get("stop")) and self.state == "complete" and self.reason.startswith(STOPPED)
+        if stopped:
+            asked_ns = min(asked_ns, round(self.manifest["engine_time_s"] * 1e9))
         end_ns = min(asked_ns, last_ns + BEYOND_NS)
         own = self.state == "complete" or self.reason.startswith("motor_silent:")
         if self.torn:
@@ -132,10 +139,48 @@ class _Check:
             self._manifest("changesets_not_reached", len(course.script), losses.get("changesets_not_reached"))
         else:
             self.more.append("manifest.json: counts; the bout did not come to its own end")
+        if stopped:
+            self._stopped(leg, asked_ns)
         if self.state == "complete":
             # Once called otherwise on the virtual clock.
             said = self.manifest.get("engine_time_s", self.manifest.get("simulated_s"))
             self._manifest("engine_time_s", max(course.ended_ns, asked_ns) / 1e9, said)
+
+    def _described(self) -> None:
+        """Hold what decided the bout against the RunConfig that described it, where one did."""
+        spec = self.spec
+        run: Mapping[str, Any] = spec.get("run", {})
+        if not run:
+            return
+        told: Mapping[str, Any] = run["resolved"]
+        leg: Mapping[str, Any] = told["leg"]
+        drawn = {key: draw(told.get("seed", 0), key, one) for key, one in told.get("random", {}).items()}
+        for key, value in drawn.items():
+            self._manifest(f"spec.run.resolved.{key}", value, _at(told, key))
+        computed: dict[str, Any] = {
+            "run.sha256": {"resolved": content_sum(told)},
+            "run.drawn": drawn,
+            "seed": told.get("seed", 0),
+            "duration_s": told["timing"]["duration_s"],
+            "bus": leg.get("bus", "emulated:"),
+            "gravity_compensation": leg.get("gravity_compensation", 0.0),
+            "plant": dict(_numbers(told.get("plant", {}))),
+            **{name: told.get(name, {}) for name in ("values", "limits", "costs")},
+        }
+        for name, value in computed.items():
+            self._manifest(f"spec.{name}", value, _at(spec, name))
+
+    def _stopped(self, leg: Leg, now_ns: int) -> None:
+        """Hold the reason against what the stop condition of a bout says of the end."""
+        stop, model = self.spec["stop"], self.model
+        value = {name: self.store.held[number][0] for name, number in model.ids.items()}
+        true = [f"{name} > {bound:g}" for name, bound in stop["above"].items() if value[name] > bound]
+        true += [f"{name} < {bound:g}" for name, bound in stop["below"].items() if value[name] < bound]
+        if stop["rule"] and leg.true(tree := tree_of(code_of(tokens_of(stop["rule"], model.ids), 200))):
+            names = {str(number): name for name, number in model.ids.items()}
+            true.append(re.sub(r"\d+", lambda found: names.get(found[0], found[0]), text_of(tree)))
+        self._manifest("reason", f"{STOPPED}{now_ns / 1e9:.9g} s: {', '.join(true)}", self.reason)
+        self.more.append(f"{MANIFEST}: that its stop condition did not end it before; what it says of the end was held")
 
     def _last_ns(self) -> int:
         """Return the last instant there is anything of: what ended the bout then is not computed."""
@@ -252,6 +297,23 @@ class _Check:
         if self.lost_ns is not None:
             told.append(f"everything from {self.lost_ns / 1e9:.9g} s on: records were lost")
         return told
+
+
+def _at(table: Mapping[str, Any], key: str) -> Any:
+    """Return what stands in tables within each other at a dotted key."""
+    found: Any = table
+    for name in key.split("."):
+        found = found[name]
+    return found
+
+
+def _numbers(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the numbers of tables within each other, by their dotted keys."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _numbers(cast(dict[str, Any], value), f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
 
 
 def _run(run: Any) -> dict[str, int]:

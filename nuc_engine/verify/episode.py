@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import hashlib
 import json
@@ -58,7 +59,7 @@ class _EpisodeCheck:
         self.folder, self.manifest, self.report = folder, manifest, report
         self.spec: Mapping[str, Any] = manifest["spec"]
         self.state, self.reason = manifest["state"], manifest.get("reason", "")
-        self.cut_off = self.state in _CUT_OFF or self.reason.startswith("logging_failed:")
+        self.cut_off = self.state in _CUT_OFF or self.reason.startswith(("logging_failed:", "starved:"))
         self.data: Mapping[str, Any] = {}
 
     def differ(self, name: str, computed: object, found: object) -> None:
@@ -79,7 +80,7 @@ class _EpisodeCheck:
     def document(self) -> None:
         """Hold the resolved document, what was drawn, and the sums against run.toml."""
         data: dict[str, Any] = tomllib.loads((self.folder / RUN).read_text(encoding="utf-8"))
-        changes: Mapping[str, Any] = self.spec["changes"]
+        changes = self._whole(self.spec["changes"])
         for key, value in changes.items():
             put(data, key, value)
             for name in [name for name in data.get("random", {}) if name == key or name.startswith(f"{key}.")]:
@@ -93,9 +94,22 @@ class _EpisodeCheck:
         parts = {part: content_sum(resolved[part]) for part in ("controller", "dynamics", "reference")}
         self.differ("spec.seed", seed, self.spec["seed"])
         self.differ("spec.drawn", drawn, self.spec["drawn"])
-        self.differ("spec.resolved", resolved, self.spec["resolved"])
+        self.differ("spec.resolved", resolved, self._whole(self.spec["resolved"]))
         self.differ("spec.sha256", {"resolved": content_sum(resolved), **parts}, self.spec["sha256"])
         self.differ("spec.system", resolved["system"], self.spec["system"])
+
+    def _whole(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a document with the weights that it names by their file, which the manifest must have a sum of."""
+        whole = dict(document)
+        table: Any = whole.get("controller")
+        named: Any = table.get("weights") if isinstance(table, dict) else None
+        if isinstance(named, dict):
+            content = (self.folder / Path(named["file"]).name).read_bytes()
+            self.differ(f"inputs.{named['file']}", named["sha256"], self.manifest["inputs"].get(named["file"]))
+            if (found := hashlib.sha256(content).hexdigest()) != named["sha256"]:
+                self.report.differ(named["file"], 0, None, "sha256", named["sha256"], found)
+            whole["controller"] = {**table, "weights": base64.b64encode(content).decode()}
+        return whole
 
     def log(self) -> tuple[int, int]:
         """Hold every row against the equations; return how many were compared, and are there."""

@@ -207,11 +207,15 @@ class Leg:
             self.logs.event(now_ns, "forced_switch", f"{told}, cycle {self.cycle}")
         return True
 
+    def true(self, tree: Tree) -> bool:
+        """Say whether a rule holds now."""
+        return holds(tree, self._then, self.rules)
+
     def _span(self, number: int | None) -> Number:
         return 0 if number is None else self.store.held[number][0]
 
     def _true(self, rule: int | None) -> bool:
-        return rule in self.rules and holds(self.rules[rule], self._then, self.rules)
+        return rule in self.rules and self.true(self.rules[rule])
 
     def _lead(self) -> None:
         """Let what follows controls have new values where these have."""

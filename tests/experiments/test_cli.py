@@ -2,18 +2,20 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
 
 import nuc_engine.batch.pool as pool
 import nuc_engine.experiments.catalogue as catalogue
-from nuc_engine.cli.many.experiment import _table, command
+from nuc_engine.cli.many.experiment import Tally, _table, command
 from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.experiments.course import Collected
 from nuc_engine.experiments.page import write_experiment
 from nuc_engine.experiments.protocol import Again
 from nuc_engine.experiments.sources import find_sources
+from nuc_engine.experiments.trials import Task
 from nuc_engine.experiments.verdict import judge_rows
 from tests.experiments import tiny
 
@@ -51,6 +53,15 @@ def test_an_experiment_is_run_judged_and_written_down(nuc, tmp_path):
     folder = tmp_path / "data/experiments/T"
     assert {path.name for path in folder.iterdir()} == {"page.md", "verdict.json", "T_angles.png", "T_paths.png"}
     assert "nuc experiment T --repeat 2 --seed 5\n" in (folder / "page.md").read_text()
+
+
+def test_rows_of_one_name_and_one_claim_are_counted_apart():
+    both = [tiny.experiment(tiny.row("FWD"), name=name) for name in ("dropout", "magnet")]
+    bar = SimpleNamespace(also="")
+    tally = Tally(bar, both)
+    for experiment, seen in zip(both, ("as seen", "otherwise"), strict=True):
+        tally.add(Task(experiment.rows[0], 5), tiny.trial(5, seen))
+    assert bar.also == "dropout 1 of 1 as seen; magnet 0 of 1 as seen"
 
 
 @pytest.mark.parametrize(("of", "seen", "word"), [(1000, "otherwise", "otherwise"), (100, "as seen", "no evidence")])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nuc_engine.bout import episode
-from nuc_engine.bout.episode import EpisodeSpec, record_episode
+from nuc_engine.bout.episode import EpisodeSpec, record_episode, replay_episode
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.messages.snapshots import EpisodeSnapshot, read_snapshot
 from nuc_engine.recording.manifest import Manifest
@@ -25,6 +25,7 @@ from nuc_engine.service.episode_worker import (
     EpisodeWork,
     SnapshotSampler,
 )
+from nuc_engine.verify import verify_bout
 
 MS = 1_000_000
 
@@ -101,6 +102,38 @@ def test_a_step_that_is_late_is_counted_and_what_was_held_up_long_is_not_caught_
     assert manifest_of(tmp_path / "a")["counts"]["late_steps"] == 2
     record_episode(EpisodeSpec("flight_helix", tmp_path / "b", SECOND))
     assert log_of(tmp_path / "a") == log_of(tmp_path / "b")
+
+
+def test_a_flight_that_is_starved_is_ended_and_its_log_is_good_as_far_as_it_goes(paper: Paper, tmp_path: Path) -> None:
+    # Each step takes 12 ms of the 10 it has. 0.1 s behind, it goes on from there: not every step is late.
+    paper.held_up = dict.fromkeys(range(1, 1000), 12 * MS)
+    changes = {"timing.duration_s": 5.0}
+    ended = paper.run(tmp_path / "a", speed=1.0, changes=changes)
+    assert ended.state == "fault"
+    assert ended.reason.startswith("starved: at step 125 100 more steps had come late than in time; 1 s of such are")
+    assert paper.words[LATE] == 110
+    record = manifest_of(tmp_path / "a")
+    assert (record["state"], record["reason"], record["counts"]["late_steps"]) == ("fault", ended.reason, 110)
+    record_episode(EpisodeSpec("flight_helix", tmp_path / "b", changes))
+    assert log_of(tmp_path / "b").startswith(log_of(tmp_path / "a"))
+    assert replay_episode(tmp_path / "a").identical
+    assert verify_bout(tmp_path / "a").good
+    assert paper.run(speed=1.0, changes=changes, episode=2).state == "fault"
+
+
+def test_a_flight_that_was_held_up_as_a_whole_is_ended_at_once_and_faster_than_real_time_is_not(
+    paper: Paper, tmp_path: Path
+) -> None:
+    paper.held_up = {50: 1011 * MS}
+    ended = paper.run(tmp_path / "a", speed=1.0, changes=SECOND)
+    assert (ended.state, ended.step) == ("fault", 50)
+    assert ended.reason == "starved: step 50 came 1 s late; at most 1 s are borne"
+    text = (find_configuration("flight_helix") / "run.toml").read_bytes()
+    borne, never = (text.replace(b"[timing]", b"[timing]\nstarved_s = " + at) for at in (b"2.0", b"0"))
+    for speed, said, late_ms in ((1.5, text, 1011), (1.0, borne, 1011), (1.0, never, 90_000)):
+        paper.held_up = {60: late_ms * MS}  # the word of the step still says 50 where it begins
+        assert paper.run(text=said, speed=speed, changes=SECOND).state == "complete"
+        assert paper.words[LATE] >= 1
 
 
 def test_it_ends_where_it_is_told_to_while_it_waits_and_keeps_what_it_has(paper: Paper, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nuc_engine.bout.episode import EpisodeSpec, read_document, record_episode
+from nuc_engine.bout.episode import EpisodeSpec, read_document, record_episode, replay_episode
 from nuc_engine.episode.document import read_run
 from nuc_engine.surrogate.evaluate import TEACHER, evaluate, one_step
 from nuc_engine.surrogate.fit import (
@@ -27,6 +28,7 @@ from nuc_engine.surrogate.pilot import SYSTEMS, Surrogate, fly
 from nuc_engine.surrogate.report import outcomes, report_text
 from nuc_engine.verify import verify_bout
 from tests.flight.runs import CONFIGS
+from tests.verify.seal import sealed
 
 PRACTICE = read_document(CONFIGS / "flight_practice")
 TESTS = {name: read_document(CONFIGS / f"flight_limited_{name}") for name in ("circle", "eight", "helix")}
@@ -123,6 +125,32 @@ def test_a_flight_of_a_surrogate_is_verified_by_other_code(tmp_path: Path, good:
     found = verify_bout(folder)
     assert not found.good
     assert "roll_cmd_rad" in str(found.differences)
+
+
+def test_a_manifest_names_the_weights_and_one_that_holds_them_is_verified_and_repeated_too(
+    tmp_path: Path, good: Surrogate
+) -> None:
+    folder = recorded(tmp_path / "a", good)
+    path = folder / "manifest.json"
+    assert path.stat().st_size < 8000
+    record = json.loads(path.read_text())
+    named = {"file": "weights.f4", "sha256": good.table()["weights_sha256"]}
+    for table in (record["spec"]["resolved"]["controller"], record["spec"]["changes"]["controller"]):
+        assert table["weights"] == named
+        table["weights"] = good.table()["weights"]
+    assert record["inputs"]["weights.f4"] == named["sha256"]
+    assert replay_episode(folder).identical
+    weights = (folder / "weights.f4").read_bytes()
+    (folder / "weights.f4").write_bytes(weights[:-4] + b"\0\0\0\0")
+    assert not verify_bout(folder).good
+    assert replay_episode(folder).changed_files == ("weights.f4",)
+    # As they were before: the weights stand in the manifest, and there is no file of them.
+    (folder / "weights.f4").unlink()
+    del record["inputs"]["weights.f4"], record["files"]["weights.f4"]
+    path.write_text(json.dumps(record))
+    sealed(folder)
+    assert verify_bout(folder).good
+    assert replay_episode(folder).identical
 
 
 def test_a_report_leads_with_flights_and_ends_with_one_step(good: Surrogate, poor: Surrogate) -> None:

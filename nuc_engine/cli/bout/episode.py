@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,24 +18,12 @@ _INDENT = 36
 """Characters of a text that are shown; weights have tens of thousands."""
 
 
-def is_run(config: str) -> bool:
-    """Say whether a configuration is a RunConfig; a name that is none of any is left to whoever looks for it."""
-    from nuc_engine.machine.locations import NotFound, find_configuration, is_episode
-
-    try:
-        return is_episode(find_configuration(config))
-    except NotFound:
-        return False
-
-
 def run_episode(
-    config: str,
+    file: Path,
     out: Path,
-    values: Sequence[tuple[str, str]],
+    changes: Mapping[str, Any],
     *,
     controller: str | None,
-    seed: int | None,
-    duration_s: float | None,
     labels: Mapping[str, str],
     overwrite: bool,
     as_json: bool,
@@ -44,15 +32,11 @@ def run_episode(
     from nuc_engine.bout.episode import EpisodeSpec, read_document, record_episode
     from nuc_engine.machine.locations import find_configuration
 
-    changes: dict[str, Any] = {}
     if controller is not None:
-        changes["controller"] = read_document(find_configuration(controller)).get("controller")
-    changes |= {key: number(key, text) for key, text in values}
-    changes |= {} if seed is None else {"seed": seed}
-    changes |= {} if duration_s is None else {"timing.duration_s": duration_s}
+        changes = {"controller": read_document(find_configuration(controller)).get("controller"), **changes}
     began_s = wallclock.seconds()
     with when_ended(interrupt):
-        recorded = record_episode(EpisodeSpec(config, out, changes, overwrite, labels))
+        recorded = record_episode(EpisodeSpec(str(file.parent), out, changes, overwrite, labels))
     wall_s = max(wallclock.seconds() - began_s, 1e-9)
     end, run = recorded.end, recorded.run
     good = end.state == "complete"
@@ -85,28 +69,38 @@ def run_episode(
     return 0 if good else BAD
 
 
-def show_run(config: str, *, as_json: bool) -> int:
+def show_run(file: Path, *, as_json: bool) -> int:
     """Show a RunConfig as it is resolved: what its seed draws stands in its place."""
+    from nuc_engine.bout.described import load_leg
     from nuc_engine.bout.episode import load_run
-    from nuc_engine.machine.locations import find_configuration
 
-    folder = find_configuration(config)
-    run = load_run(folder)
+    name = file.resolve().parent.name
+    spec = load_leg(file)
+    if spec is not None:
+        script = f" with {spec.script}" if spec.script else ""
+        return _show(name, spec.run, {"bout": f"{spec.duration_s:g} s of {spec.config}{script}"}, {}, as_json=as_json)
+    run = load_run(file.parent)
+    told = {"resolved": run.resolved, "drawn": dict(run.drawn), "sha256": run.sums()}
+    rows = {"log": f"{run.steps // run.every + 1} rows of {', '.join(run.columns)}"}
+    return _show(name, told, rows, {"steps": run.steps, "columns": run.columns}, as_json=as_json)
+
+
+def _show(
+    name: str, told: Mapping[str, Any], rows: Mapping[str, str], more: Mapping[str, Any], *, as_json: bool
+) -> int:
     if as_json:
-        say_json(
-            {"ok": True, "name": folder.resolve().name, "resolved": run.resolved, "drawn": dict(run.drawn)}
-            | {"steps": run.steps, "columns": run.columns, "sha256": run.sums()}
-        )
+        say_json({"ok": True, "name": name, **told, **more})
         return 0
-    say(heading(folder.resolve().name))
-    values = dict(_values(run.resolved))
+    say(heading(name))
+    values, drawn_keys = dict(_values(told["resolved"])), told["drawn"]
     width = min(max(map(len, values)) + 2, _INDENT)
     for key, value in values.items():
-        parts = [name.removeprefix(f"{key}.") for name in run.drawn if name.startswith(f"{key}.")]
-        drawn = "  (drawn)" if key in run.drawn else f"  (drawn: {', '.join(parts)})" if parts else ""
-        told = value if not isinstance(value, str) or len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
-        say_wrapped(f"{key:<{width - 1}} {told}{drawn}", " " * width)
-    say_wrapped(f"{'log':<{width}}{run.steps // run.every + 1} rows of {', '.join(run.columns)}", " " * width)
+        parts = [name.removeprefix(f"{key}.") for name in drawn_keys if name.startswith(f"{key}.")]
+        drawn = "  (drawn)" if key in drawn_keys else f"  (drawn: {', '.join(parts)})" if parts else ""
+        text = value if not isinstance(value, str) or len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
+        say_wrapped(f"{key:<{width - 1}} {text}{drawn}", " " * width)
+    for key, text in rows.items():
+        say_wrapped(f"{key:<{width}}{text}", " " * width)
     return 0
 
 

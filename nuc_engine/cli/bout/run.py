@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import count as counting
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,10 +40,10 @@ if TYPE_CHECKING:
 
 DATA = Path("data")
 LONGEST_S = 1e8
-OF_EPISODES = frozenset(
-    {"config", "duration", "seed", "out", "scratch", "force", "labels", "remark", "changes", "controller", "as_json"}
-)
-"""Options that an episode of a RunConfig has; the others are for legs."""
+OF_RUNS = frozenset({"config", "duration", "seed", "out", "scratch", "force", "labels", "remark", "changes", "as_json"})
+OF_EPISODES = OF_RUNS | {"controller"}
+OF_LEGS = OF_RUNS | {"plot", "steered"}
+"""Options that any RunConfig has, that of a flight, and that of a leg's bout; the others are what it says itself."""
 _LEG = {"mujoco": "an emulated leg"}
 
 
@@ -61,6 +62,10 @@ _LEG = {"mujoco": "an emulated leg"}
         (
             "nuc run turn_roach --script touched --time animal --duration 60",
             "its script and 60 s in the time of the animal: 190.7 s of a leg 10.1 times as large",
+        ),
+        (
+            "nuc run leg_turns --seed 7 --set plant.world.friction=0.09",
+            "a leg's bout that a run.toml describes; the file itself will do too",
         ),
         (
             "nuc run my_leg --seed 7 --scratch data/try --label animal=B12 --note 'softer flexor'",
@@ -136,7 +141,8 @@ _LEG = {"mujoco": "an emulated leg"}
     metavar="KEY=NUMBER",
     type=Pair(),
     multiple=True,
-    help="Replace a number of run.toml by its dotted key, as dynamics.mass_kg=1.2; repeatable.",
+    help="Replace a number of run.toml by its dotted key, as dynamics.mass_kg=1.2 or plant.world.friction=0.1;"
+    " repeatable.",
 )
 @click.option(
     "--controller",
@@ -181,37 +187,41 @@ def command(
     """Run one bout of CONFIG and keep everything about it.
 
     CONFIG is a folder with joints.xml, parameters.xml and sensors.xml, or the name of one under configs/. The leg is
-    emulated, time is simulated: the same command gives the same bytes again. A folder with run.toml is a RunConfig: one
-    episode of what it describes, which has neither script nor bus.
+    emulated, time is simulated: the same command gives the same bytes again. A folder with run.toml (or that file) is a
+    RunConfig: a flight, or a leg's bout with all that these options say.
     """
-    from nuc_engine.cli.bout.episode import is_run, run_episode
+    from nuc_engine.machine.locations import find_run
 
-    if is_run(config):
-        of_legs = [name for name in ctx.params if name not in OF_EPISODES]
-        given = [name for name in of_legs if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
+    overwrite = force or scratch is not None
+    if (file := find_run(config)) is not None:
+        from nuc_engine.bout.described import load_leg
+        from nuc_engine.cli.bout.episode import number, run_episode
+
+        replaced = {key: number(key, text) for key, text in changes}
+        replaced |= {} if seed is None else {"seed": seed}
+        replaced |= {} if duration is None else {"timing.duration_s": duration}
+        leg = load_leg(file, replaced)
+        others = [name for name in ctx.params if name not in (OF_EPISODES if leg is None else OF_LEGS)]
+        given = [name for name in others if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
         if given:
             options = ", ".join(param.opts[0] for param in ctx.command.params if param.name in given)
-            raise click.UsageError(f"{options}: for legs; {config} is a RunConfig, whose values --set replaces")
-        out = _directory(config, out, scratch, force)
-        return run_episode(
-            config,
-            out,
-            changes,
-            controller=controller,
-            seed=seed,
-            duration_s=duration,
-            labels=_labels(labels, remark),
-            overwrite=force or scratch is not None,
-            as_json=as_json,
-        )
+            whose = "for legs" if leg is None else "not of a leg's RunConfig"
+            raise click.UsageError(f"{options}: {whose}; {config} is a RunConfig, whose values --set replaces")
+        out = _directory(str(file.resolve().parent), out, scratch, force)
+        told = _labels(labels, remark)
+        if leg is None:
+            return run_episode(
+                file, out, replaced, controller=controller, labels=told, overwrite=overwrite, as_json=as_json
+            )
+        spec = replace(leg, out=out, labels={**leg.labels, **told}, overwrite=overwrite)
+        return _run(spec, whose_time=whose_time, plot=plot, steered=steered, as_json=as_json)
     if changes or controller is not None:
         raise click.UsageError("--set and --controller replace what is in a run.toml; a leg has --plant, and scripts")
-    from nuc_engine.bout.run import DEFAULT_DURATION_S, BoutSpec, run_bout
+    from nuc_engine.bout.run import DEFAULT_DURATION_S, BoutSpec
     from nuc_engine.machine.locations import PLANT_SPEC_FILE
 
     if not bus.startswith(("emulated:", "loopback:")):
         raise click.UsageError(f"--bus {bus}: expected emulated:... or loopback:, since time is simulated here")
-    need(**_LEG if bus.startswith("emulated:") else {}, **{"matplotlib": "--plot"} if plot else {})
     duration_s = DEFAULT_DURATION_S if duration is None else _duration(duration)
     spec = BoutSpec(
         config=config,
@@ -220,7 +230,7 @@ def command(
         duration_s=duration_s,
         seed=seed or 0,
         bus=bus,
-        overwrite=force or scratch is not None,
+        overwrite=overwrite,
         costs=_whole("--cost", costs, "nanoseconds"),
         limits=_whole("--limit", limits, "ticks"),
         gravity_compensation=gravity,
@@ -228,6 +238,13 @@ def command(
         plant_file=plant_file or PLANT_SPEC_FILE,
         labels=_labels(labels, remark),
     )
+    return _run(spec, whose_time=whose_time, plot=plot, steered=steered, as_json=as_json)
+
+
+def _run(spec: BoutSpec, *, whose_time: str, plot: bool, steered: Path | None, as_json: bool) -> int:
+    from nuc_engine.bout.run import run_bout
+
+    need(**_LEG if spec.bus.startswith("emulated:") else {}, **{"matplotlib": "--plot"} if plot else {})
     title = _title(spec)
     with ExitStack() as stack:
         if whose_time == "animal":
@@ -237,7 +254,7 @@ def command(
         stack.enter_context(when_ended(interrupt))
         progress = stack.enter_context(ProgressLine(title))
         result = run_bout(spec, progress, None if steered is None else _steering(steered))
-    note_warnings(config, result.warnings, script or "")
+    note_warnings(spec.config, result.warnings, spec.script or "")
     return _report(result, progress.wall_s, plot=plot, as_json=as_json)
 
 

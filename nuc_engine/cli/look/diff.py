@@ -197,20 +197,24 @@ def difference_lines(difference: ConfigurationDifference) -> list[str]:
 
 
 def _open(text: str) -> _Thing:
-    from nuc_engine.bout.episode import read_document
-    from nuc_engine.machine.locations import is_episode
+    from nuc_engine.bout.episode import document_of, read_document, run_text, whole_document
+    from nuc_engine.machine.locations import RUN_FILE, is_episode
     from nuc_engine.recording.manifest import read_record
 
     path = _locate(text)
     if path.is_dir():
         if is_episode(path):
             if (path / MANIFEST_FILE).exists():
-                return _Thing(path, "bout", document=read_record(path)["spec"].get("resolved"))
+                resolved = read_record(path)["spec"].get("resolved")
+                return _Thing(path, "bout", document=resolved and whole_document(path, resolved))
             return _Thing(path, "RunConfig", document=read_document(path))
         is_bout = any((path / name).exists() for name in (MANIFEST_FILE, MOTOR_LOG))
         model = _model(path)
         script = _script(path / SCRIPT_FILE, model) if is_bout and (path / SCRIPT_FILE).exists() else None
-        return _Thing(path, "bout" if is_bout else "configuration", model, script)
+        described = read_record(path)["spec"].get("run", {}) if (path / MANIFEST_FILE).exists() else {}
+        return _Thing(path, "bout" if is_bout else "configuration", model, script, described.get("resolved"))
+    if path.name == RUN_FILE:
+        return _Thing(path, "RunConfig", document=document_of(run_text(path)))
     return _Thing(path, "script", None, _script(path, None))
 
 

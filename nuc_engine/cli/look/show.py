@@ -43,12 +43,13 @@ def command(config: str, script: str | None, angles: str | None, everything: boo
     Rules are shown by name, by id, and with the values that parameters have at the start. Of a RunConfig every value is
     shown by the key that --set and sweeps know it by.
     """
-    from nuc_engine.cli.bout.episode import is_run, show_run
+    from nuc_engine.cli.bout.episode import show_run
+    from nuc_engine.machine.locations import find_run
 
-    if is_run(config):
+    if (file := find_run(config)) is not None:
         if script is not None or angles is not None:
             raise click.UsageError(f"--script and --angles are for legs; {config} is a RunConfig")
-        return show_run(config, as_json=as_json)
+        return show_run(file, as_json=as_json)
     from nuc_engine.bout.prepare import prepare_bout
     from nuc_engine.configurations.describe import describe_changes, describe_model
     from nuc_engine.configurations.describe_text import TextStyles, change_lines, model_lines, pose_lines

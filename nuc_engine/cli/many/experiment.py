@@ -244,8 +244,8 @@ class Tally:
 
     def __init__(self, bar: ManyProgress, experiments: Sequence[Experiment]) -> None:
         self._bar = bar
-        # Rows of two experiments may have one name, as D1's and D2's have.
-        self._names = {row.saw + row.name: _row_name(each, row) for each in experiments for row in each.rows}
+        # Rows of two experiments may have one name and one thing that was seen, as those of dropout and magnet.
+        self._names = {id(row): _row_name(each, row) for each in experiments for row in each.rows}
         self._counts: dict[str, tuple[int, int]] = {}
 
     def add(self, task: Task, trial: Trial) -> None:
@@ -254,7 +254,7 @@ class Tally:
 
         if task.control or trial.state in NOT_VALID:
             return
-        name = self._names[task.row.saw + task.row.name]
+        name = self._names[id(task.row)]
         good, of = self._counts.get(name, (0, 0))
         self._counts[name] = good + (trial.state == "as seen"), of + 1
         told = [f"{name} {count} of {of} as seen" for name, (count, of) in self._counts.items()]

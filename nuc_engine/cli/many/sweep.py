@@ -13,6 +13,7 @@ from nuc_engine.cli.terminal.errors import CommandFailed
 from nuc_engine.cli.terminal.output import count, note, say, say_json
 from nuc_engine.cli.terminal.params import RUNNABLE, NucCommand, OutFile, Pair, as_json, script
 from nuc_engine.cli.terminal.progress import ManyProgress
+from nuc_engine.machine.locations import find_run
 from nuc_engine.machine.needs import need
 from nuc_engine.recording.formats import TABLES, ending
 
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
         (
             "nuc sweep flight_random -v dynamics.mass_kg=0.8:1.2:5 --seeds 0:99 -o mass.parquet",
             "500 flights of a RunConfig: how far each was from its reference",
+        ),
+        (
+            "nuc sweep leg_turns --seeds 0:19 -o turns.csv",
+            "20 bouts of a leg's RunConfig, each with what its seed draws",
         ),
         ("nuc sweep turn.toml --out turn.parquet", "a sweep that stands in a file (docs/bulk.md)"),
     ),
@@ -115,9 +120,8 @@ def command(
         raise click.UsageError("--jobs and --dask exclude each other: a cluster knows how many workers it has")
     if sum((grid, random_points is not None, latin_points is not None)) > 1:
         raise click.UsageError("--grid, --random and --latin exclude each other")
-    from nuc_engine.cli.bout.episode import is_run
-
-    episodes = not config.endswith(".toml") and is_run(config)
+    described = _described(config)
+    episodes = described is None and find_run(config) is not None
     # On a cluster the workers have the leg.
     leg = {} if episodes else {"mujoco": "an emulated leg"}
     uses = leg if cluster is None else {"distributed": "a cluster"}
@@ -130,7 +134,7 @@ def command(
         )
         return _sweep_episodes(request, duration, out, jobs=jobs, cluster=cluster, force=force, as_json=as_json)
     try:
-        request = _given(config, script, duration, vary, seeds, windows, settle)
+        request = _given(config, script, duration, vary, seeds, windows, settle, described)
         request = _sampled(request, grid, random_points, latin_points, draw)
         plan = make_plan(request)
         for remark in plan.remarks:
@@ -181,13 +185,16 @@ def _given(
     seeds: str | None,
     windows: Sequence[tuple[str, str]],
     settle: float | None,
+    described: SweepRequest | None = None,
 ) -> SweepRequest:
-    """Return the sweep of a file or of the options; options go before the file."""
+    """Return the sweep of a file, of a described bout, or of the options; options go before these."""
     from nuc_engine.batch.axes import parse_seeds
     from nuc_engine.batch.plan import SweepRequest
     from nuc_engine.batch.request import make_axes, parse_window, read_request
 
-    request = read_request(Path(config)) if config.endswith(".toml") else SweepRequest(config)
+    request = described
+    if request is None:
+        request = read_request(Path(config)) if config.endswith(".toml") else SweepRequest(config)
     if script is not None:
         request = replace(request, script=script)
     if duration is not None:
@@ -205,6 +212,21 @@ def _given(
         spans = _once(windows, "--window")
         request = replace(request, windows=tuple(parse_window(name, span) for name, span in spans.items()))
     return request if settle is None else replace(request, settle_s=settle)
+
+
+def _described(config: str) -> SweepRequest | None:
+    """Return the sweep of a leg's bout that a RunConfig describes, None where CONFIG is none."""
+    if (file := find_run(config)) is None:
+        return None
+    from nuc_engine.batch.plan import SweepRequest
+    from nuc_engine.bout.described import load_leg
+    from nuc_engine.bout.episode import document_of
+
+    spec = load_leg(file)
+    if spec is None or spec.run_text is None:
+        return None
+    document = document_of(spec.run_text)
+    return SweepRequest(spec.config, spec.script, spec.duration_s, seeds=(spec.seed,), described=document)
 
 
 def _sampled(

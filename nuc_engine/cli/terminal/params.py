@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from nuc_engine.machine.locations import list_configurations, list_runs, list_scripts
+from nuc_engine.machine.locations import is_episode, list_configurations, list_runs, list_scripts
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _WHOLE = 10_000
@@ -89,7 +89,7 @@ class _Leg(_Named):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         name = super().convert(value, param, ctx)
-        if name in list_runs() or (Path(name) / "run.toml").is_file():
+        if name in list_runs() or is_episode(Path(name)):
             self.fail(f"{name} is a RunConfig; expected the configuration of a leg", param, ctx)
         return name
 
