@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import flygym, plain
+from benchmarks import fly, plain
 from benchmarks.parts import CONFIG, SPEC_PATH, timed
 from benchmarks.stand_ins import repeat_joint
 from nuc_engine.bout.run import BoutSpec, prepare_bout, run_bout
@@ -47,12 +47,18 @@ def main() -> None:
     """Measure everything and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="short runs: to see that it works, not to quote")
-    parser.add_argument("--flygym", type=Path, nargs="?", const=flygym.HOME, help="beside FlyGym, of an environment "
-                        "in this folder, which is made where it is not there (needs a network once)")
+    parser.add_argument(
+        "--flygym",
+        type=Path,
+        nargs="?",
+        const=fly.HOME,
+        help="beside FlyGym, of an environment "
+        "in this folder, which is made where it is not there (needs a network once)",
+    )
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"))
     arguments = parser.parse_args()
     seconds, rounds, hour = (5, 2, 60) if arguments.quick else (300, 5, 3600)
-    beside = None if arguments.flygym is None else flygym.environment(arguments.flygym)
+    beside = None if arguments.flygym is None else fly.environment(arguments.flygym)
     lines = [*_heading(arguments.quick), *speed(seconds, rounds, beside), *ticks(), *memory(hour)]
     arguments.out.write_text("\n".join(lines) + "\n")
     sys.stdout.write("\n".join(lines) + f"\n\nwritten to {arguments.out}\n")
@@ -82,7 +88,7 @@ def speed(seconds: int, rounds: int, beside: Path | None) -> list[str]:
             if found.pop("core").startswith("pure") is (wanted == "1"):
                 rows.append(found)
         if beside is not None:
-            flies.append(child([str(beside), str(Path(flygym.__file__)), str(min(seconds, flygym.MOST_S))], {}))
+            flies.append(child([str(beside), "-P", fly.__file__, str(min(seconds, fly.MOST_S))], {}))
     return _speed_table(pure, compiled, flies, seconds)
 
 
@@ -113,17 +119,26 @@ def _speed_table(pure: list[Round], compiled: list[Round], flies: list[Round], s
         "",
         "| | simulated s per s | of bare physics |",
         "|---|---|---|",
-        *(line(f"whole bout, all logs, start to finished data directory, {core}", rows, "whole")
-          for core, rows in cores.items()),
-        line(f"a plain loop over `mujoco`: same rules and muscles, no bytes, logs or checks; steps: {kind}", both, "plain"),
+        *(
+            line(f"whole bout, all logs, start to finished data directory, {core}", rows, "whole")
+            for core, rows in cores.items()
+        ),
+        line(
+            f"a plain loop over `mujoco`: same rules and muscles, no bytes, logs or checks; steps: {kind}",
+            both,
+            "plain",
+        ),
         line("bare `mj_step`, same model, same motion", both, "bare"),
     ]
     if flies:
-        fly = f"FlyGym {flygym.VERSION}, its rule-based controller (a fly of six legs), of its own bare physics"
+        fly = f"FlyGym {fly.VERSION}, its rule-based controller (a fly of six legs), of its own bare physics"
         share = _median(flies, lambda r: r["bare"] / r["whole"])
         lines.append(f"| {fly} | {_median(flies, lambda r: r['simulated'] / r['whole']):.3f} | {share:.2f} |")
     else:
-        lines += ["", "Without FlyGym: `python -m benchmarks --flygym` makes an environment for it, and needs a network."]
+        lines += [
+            "",
+            "Without FlyGym: `python -m benchmarks --flygym` makes an environment for it, and needs a network.",
+        ]
     if not compiled:
         lines += ["", "Without the compiled core: there is none of these sources (`make fast`)."]
     lines += [

@@ -51,7 +51,9 @@ def make_body(folder: Path, *, legs: int = 1, rules: int = LEG_RULES, sensors: i
 
 
 def _root(trees: dict[str, ET.ElementTree[ET.Element]], kind: str) -> ET.Element:
-    return next(root for root in (tree.getroot() for tree in trees.values()) if kind in (root.tag, root.get("DataSetType")))
+    return next(
+        root for root in (tree.getroot() for tree in trees.values()) if kind in (root.tag, root.get("DataSetType"))
+    )
 
 
 def _copied(item: ET.Element, number: int) -> ET.Element:

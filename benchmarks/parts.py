@@ -100,7 +100,9 @@ def bare_physics(plan: Plan, leg: HeardPlant) -> float:
 
 
 def _bus(plan: Plan, plant: Any) -> Any:
-    return open_bus(TURNAROUND, [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors], plant, seed=1)
+    return open_bus(
+        TURNAROUND, [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors], plant, seed=1
+    )
 
 
 def _control(plan: Plan, plant: Any, recorder: Any, seconds: int) -> float:
