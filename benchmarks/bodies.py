@@ -34,7 +34,7 @@ def make_body(folder: Path, *, legs: int = 1, rules: int = LEG_RULES, sensors: i
     """Write the documents of a body into a new folder and return it: so many entry rules and sensors on its first leg."""
     folder.mkdir(parents=True)
     source = find_configuration(CONFIG)
-    trees = {name: ET.parse(source / name) for name in MODEL_FILES}  # noqa: S314  the project's own documents
+    trees = {name: ET.parse(source / name) for name in MODEL_FILES}
     joints, parameters, measured = (_root(trees, kind) for kind in ("jointlist", "parameterList", "sensorList"))
     leg, values, senses = list(joints), list(parameters), list(measured)
     for k in range(1, legs):

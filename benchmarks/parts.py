@@ -99,14 +99,14 @@ def bare_physics(plan: Plan, leg: HeardPlant) -> float:
     return timed(work)
 
 
-def _bus(plan: Plan, plant: Any) -> Any:
-    return open_bus(
-        TURNAROUND, [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors], plant, seed=1
-    )
+def bus_of(plan: Plan, plant: Any) -> Any:
+    """Return the bus of a leg whose servos are bolted to this plant."""
+    servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors]
+    return open_bus(TURNAROUND, servos, plant, seed=1)
 
 
 def _control(plan: Plan, plant: Any, recorder: Any, seconds: int) -> float:
-    executive = Executive(plan, _bus(plan, plant), recorder)
+    executive = Executive(plan, bus_of(plan, plant), recorder)
     return timed(lambda: executive.run_until(seconds * NS))
 
 
@@ -122,7 +122,7 @@ def _leg_alone(plan: Plan, leg: HeardPlant) -> float:
 
 
 def _bus_alone(plan: Plan, leg: HeardPlant, told: HeardRecorder) -> float:
-    bus = _bus(plan, PlayedPlant(leg))
+    bus = bus_of(plan, PlayedPlant(leg))
     bus.set_level(told.exchanges[0][1])
 
     def work() -> None:
