@@ -1,4 +1,4 @@
-"""Measure speed and memory and write benchmarks/RESULTS.md: `python -m benchmarks [--quick] [--flygym]`, or `make bench`.
+"""Measure speed and memory, write benchmarks/RESULTS.md: `python -m benchmarks [--quick] [--flygym]`, or `make bench`.
 
 Every figure is compared with another one of the same run: the machine may be shared and its speed may drift. Times are
 processor time. The core as Python and, where it is there, compiled take turns, each round in a process of its own.
@@ -26,6 +26,7 @@ from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
 from nuc_engine.control.tasks.state_transition import StateTransition
+from nuc_engine.machine.core import COMPILED, core
 from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
 
@@ -52,12 +53,11 @@ def main() -> None:
         type=Path,
         nargs="?",
         const=fly.HOME,
-        help="beside FlyGym, of an environment "
-        "in this folder, which is made where it is not there (needs a network once)",
+        help="beside FlyGym, of an environment in this folder, which is made where it is not there (1.5 GB)",
     )
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"))
     arguments = parser.parse_args()
-    seconds, rounds, hour = (5, 2, 60) if arguments.quick else (300, 5, 3600)
+    seconds, rounds, hour = (2, 2, 60) if arguments.quick else (300, 5, 3600)
     beside = None if arguments.flygym is None else fly.environment(arguments.flygym)
     lines = [*_heading(arguments.quick), *speed(seconds, rounds, beside), *ticks(), *memory(hour)]
     arguments.out.write_text("\n".join(lines) + "\n")
@@ -81,18 +81,17 @@ def speed(seconds: int, rounds: int, beside: Path | None) -> list[str]:
     pure: list[Round] = []
     compiled: list[Round] = []
     flies: list[Round] = []
+    sides = {"1": pure, "0": compiled} if core() == COMPILED else {"1": pure}
     for _ in range(rounds):
-        for rows, wanted in ((pure, "1"), (compiled, "0")):
-            words = [sys.executable, "-m", "benchmarks.parts", str(seconds)]
-            found = child(words, {"NUC_PURE": wanted})
-            if found.pop("core").startswith("pure") is (wanted == "1"):
-                rows.append(found)
+        for wanted, rows in sides.items():
+            found = child([sys.executable, "-m", "benchmarks.parts", str(seconds)], {"NUC_PURE": wanted})
+            rows.append(found)
         if beside is not None:
-            flies.append(child([str(beside), "-P", fly.__file__, str(min(seconds, fly.MOST_S))], {}))
+            flies.append(child([str(beside), "-P", fly.__file__, str(min(seconds / 10, fly.MOST_S))], {}))
     return _speed_table(pure, compiled, flies, seconds)
 
 
-def child(words: Sequence[str], environment: dict[str, str]) -> dict:
+def child(words: Sequence[str], environment: dict[str, str]) -> Round:
     """Return what a measuring process says in its last line. Raises RuntimeError with what went wrong in it."""
     done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -102,6 +101,11 @@ def child(words: Sequence[str], environment: dict[str, str]) -> dict:
 
 def _median(rows: Sequence[Round], of: Callable[[Round], float]) -> float:
     return statistics.median(map(of, rows))
+
+
+def _share(rows: Sequence[Round], name: str, seconds: int) -> str:
+    part = PARTS[name]
+    return f"{_median(rows, part) / seconds * 1e3:.2f} | {_median(rows, lambda r: part(r) / r['whole']):.0%}"
 
 
 def _speed_table(pure: list[Round], compiled: list[Round], flies: list[Round], seconds: int) -> list[str]:
@@ -131,14 +135,11 @@ def _speed_table(pure: list[Round], compiled: list[Round], flies: list[Round], s
         line("bare `mj_step`, same model, same motion", both, "bare"),
     ]
     if flies:
-        fly = f"FlyGym {fly.VERSION}, its rule-based controller (a fly of six legs), of its own bare physics"
+        name = f"FlyGym {fly.VERSION}, its rule-based controller (a fly of six legs), of its own bare physics"
         share = _median(flies, lambda r: r["bare"] / r["whole"])
-        lines.append(f"| {fly} | {_median(flies, lambda r: r['simulated'] / r['whole']):.3f} | {share:.2f} |")
+        lines.append(f"| {name} | {_median(flies, lambda r: r['simulated'] / r['whole']):.3g} | {share:.2f} |")
     else:
-        lines += [
-            "",
-            "Without FlyGym: `python -m benchmarks --flygym` makes an environment for it, and needs a network.",
-        ]
+        lines += ["", "Without FlyGym: `python -m benchmarks --flygym` makes an environment for it; needs a network."]
     if not compiled:
         lines += ["", "Without the compiled core: there is none of these sources (`make fast`)."]
     lines += [
@@ -148,12 +149,7 @@ def _speed_table(pure: list[Round], compiled: list[Round], flies: list[Round], s
         f"| part, ms per simulated s | {' | '.join(f'{core} | share' for core in cores)} |",
         f"|---|{'---|---|' * len(cores)}",
     ]
-    for name, part in PARTS.items():
-        cells = [
-            f"{_median(rows, part) / seconds * 1e3:.2f} | {_median(rows, lambda r: part(r) / r['whole']):.0%}"
-            for rows in cores.values()
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += [f"| {name} | {' | '.join(_share(rows, name, seconds) for rows in cores.values())} |" for name in PARTS]
     return [*lines, ""]
 
 

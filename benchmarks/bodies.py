@@ -1,7 +1,7 @@
 """Synthetic bodies for scaling laws: documents of `lin_roach` with more legs side by side, more rules, more sensors.
 
-Each leg is the whole leg with ids, names and rules of its own, on a line of its own in front of a MuJoCo leg of its own.
-What is added to it changes nothing of how it steps: rules that never hold, sensors that nothing measures.
+Each leg is the whole leg with ids, names and rules of its own, to be on a line of its own in front of a MuJoCo leg of
+its own. What is added to it changes nothing of how it steps: rules that never hold, sensors that nothing measures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FIRST_RULE = 2000
 
 
 def make_body(folder: Path, *, legs: int = 1, rules: int = LEG_RULES, sensors: int = LEG_SENSORS) -> Path:
-    """Write the documents of a body into a new folder and return it: so many entry rules and sensors on its first leg."""
+    """Write the documents of a body into a new folder and return it; rules and sensors are those of its first leg."""
     folder.mkdir(parents=True)
     source = find_configuration(CONFIG)
     trees = {name: ET.parse(source / name) for name in MODEL_FILES}

@@ -20,21 +20,25 @@ TIMESTEP_S = 1e-4
 """That of its example."""
 NEEDS = (f"flygym=={VERSION}", "networkx")
 MOST_S = 0.3
-"""It is far from real time: so many simulated seconds are enough."""
+"""It is far from real time: of so many simulated seconds each round is."""
 
 
-def environment(home: Path) -> Path:
-    """Return the Python of an environment with FlyGym, made where it is not there. Exits where that cannot be."""
+def environment(home: Path) -> Path | None:
+    """Return the Python of an environment with FlyGym, made where it is not there; None, and said, where it cannot be.
+
+    It takes 1.5 GB, which come over the network.
+    """
     python = home / "bin" / "python"
     done = home / "installed.txt"
     if not done.exists() or done.read_text() != str(NEEDS):
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
         words = [str(python), "-m", "pip", "install", "--quiet", *NEEDS]
         if subprocess.run(words, check=False).returncode:
-            sys.exit(
+            sys.stderr.write(
                 f"FlyGym could not be installed into {home}: expected a network, or a package index that has"
-                f" {', '.join(NEEDS)}; without --flygym all else is measured"
+                f" {', '.join(NEEDS)}; all else is measured\n"
             )
+            return None
         done.write_text(str(NEEDS))
     return python
 

@@ -23,7 +23,6 @@ from drivers.factory import open_bus
 from drivers.servo import ServoAddress
 from nuc_engine.bout.run import BoutSpec, prepare_bout, run_bout
 from nuc_engine.control.executive import Executive
-from nuc_engine.machine.core import core
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.plan import Plan
 from nuc_engine.plants import open_plant
@@ -138,7 +137,7 @@ def _bus_alone(plan: Plan, leg: HeardPlant, told: HeardRecorder) -> float:
 def main() -> None:
     """Measure once, after a second that warms up."""
     measure(1)
-    sys.stdout.write(json.dumps({"core": core(), **measure(int(sys.argv[1]))}) + "\n")
+    sys.stdout.write(json.dumps(measure(int(sys.argv[1]))) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What a user would write in place of the project: `lin_roach` as one loop over `mujoco`, with the same rules and muscles.
+"""What a user would write in place of the project: `lin_roach` as one loop over `mujoco`, same rules and muscles.
 
 The same model of the leg, the same servos and the same numbers of the configuration, read once; exchanges and rules at
-the same rates. No bytes on a line, no logs, no checks, no noise: as few statements as let the leg step. `step_kind` asks
-the project's own classifier whether it does.
+the same rates. No bytes on a line, no logs, no checks, no noise: as few statements as let the leg step. `step_kind`
+asks the project's own classifier whether it does.
 """
 
 # MuJoCo's bindings come without a description of their functions.
@@ -36,7 +36,9 @@ TICK_A = 0.0184
 Note = Callable[[int, list[float], list[float], tuple[str, ...], Any], None]
 
 
-def run(plan: Plan, spec_path: Path, seconds: float, note: Note | None = None) -> None:
+def run(  # noqa: PLR0912  a loop as one would write it
+    plan: Plan, spec_path: Path, seconds: float, note: Note | None = None
+) -> None:
     """Let the leg step for so long. `note` is told of every exchange: milliseconds, angles, loads, actions, MuJoCo."""
     leg: Any = open_plant(plan, spec_path, "mujoco", 0)
     model, data, motors = leg._model, leg._data, plan.motors

@@ -165,9 +165,9 @@ def _table(found: Sequence[tuple[str, Mapping[int, float]]], asked: argparse.Nam
     yield ""
     yield (
         f"Made by `python -m benchmarks.scaling --seconds {asked.seconds:g} --longest {asked.longest} --rounds "
-        f"{asked.rounds}`: legs of {CONFIG} with all logs, {asked.seconds:g} s unless the length is varied; core: {core()}."
-        f" Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores. Processor time of whole "
-        f"bouts, medians of {asked.rounds}."
+        f"{asked.rounds}`: legs of {CONFIG} with all logs, {asked.seconds:g} s unless the length is varied; core: "
+        f"{core()}. Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores. Processor time"
+        f" of whole bouts, medians of {asked.rounds}."
     )
     yield ""
     yield f"![processor time by size]({picture})"
@@ -180,8 +180,8 @@ def _table(found: Sequence[tuple[str, Mapping[int, float]]], asked: argparse.Nam
         yield f"| {name} | {sizes} | {seconds} | {slope:.2f} | {'yes' if slope <= MOST else '**no**'} |"
     yield ""
     yield (
-        "Joints: each four are a leg with a line and a MuJoCo leg of its own, so that all are exchanged with in the time"
-        " of one. Rules: what is added to one leg never holds, and is evaluated all the same. Channels: columns of the"
+        "Joints: each four are a leg with a line and a MuJoCo leg of its own: all are exchanged with in the time of"
+        " one. Rules: what is added to one leg never holds, and is evaluated all the same. Channels: columns of the"
         " sensor log, which has every sensor here; what is added is measured by nothing."
     )
 

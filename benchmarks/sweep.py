@@ -1,12 +1,12 @@
 """Throughput of sweeps beside one bout after the other: `python -m benchmarks.sweep [--bouts 1000] [--dask 3]`.
 
-A sweep that keeps its bouts, with the same logs as a single run, one that keeps none, and, where a cluster is asked for,
-one that keeps them on so many local workers of Dask. A single `nuc run` without its start-up cost is one process that
-runs a bout and looks at it as the command does, again and again, warm; the bout alone, without the look, stands beside.
-It is measured alone, and as many at the same time as the sweep has workers: processors that share memory and clock slow
-each other down, with or without a sweep. All of it in alternating blocks of one run, so that a machine whose speed drifts
-does not decide; where others are at work on it, look at the processor time. What the workers hold in memory is looked at
-after every bout.
+A sweep that keeps its bouts, with the same logs as a single run, one that keeps none, and, where a cluster is asked
+for, one that keeps them on so many local workers of Dask. A single `nuc run` without its start-up cost is one process
+that runs a bout and looks at it as the command does, again and again, warm; the bout alone, without the look, stands
+beside. It is measured alone, and as many at the same time as the sweep has workers: processors that share memory and
+clock slow each other down, with or without a sweep. All of it in alternating blocks of one run, so that a machine
+whose speed drifts does not decide; where others are at work on it, look at the processor time. What the workers hold in
+memory is looked at after every bout.
 """
 
 from __future__ import annotations
@@ -166,10 +166,10 @@ def _table(rows: Sequence[dict[str, Took]], asked: argparse.Namespace, memory: S
     return [
         "# Sweeps beside single bouts",
         "",
-        f"Made by `python -m benchmarks.sweep --bouts {asked.bouts}{dask}`: {asked.bouts} bouts of {asked.duration:.0f} s "
-        f"of {CONFIG} on {asked.jobs} workers, in {len(rows)} alternating blocks; core: {core()}; load average before it "
-        f"{LOAD:.1f}. Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} "
-        "cores.",
+        f"Made by `python -m benchmarks.sweep --bouts {asked.bouts}{dask}`: {asked.bouts} bouts of "
+        f"{asked.duration:.0f} s of {CONFIG} on {asked.jobs} workers, in {len(rows)} alternating blocks; core: "
+        f"{core()}; load average before it {LOAD:.1f}. Python {platform.python_version()}, {platform.system()} "
+        f"{platform.machine()}, {os.cpu_count()} cores.",
         "",
         "Seconds of a core per bout, by the clock (and of the processor), medians of the blocks:",
         "",
@@ -177,7 +177,7 @@ def _table(rows: Sequence[dict[str, Took]], asked: argparse.Namespace, memory: S
         "|---|---|",
         *(f"| {name} | {_cell([row[name] for row in rows])} |" for name in rows[0]),
         "",
-        "Throughput per core of a sweep beside single bouts, by the clock (and by processor time), medians of the blocks:",
+        "Throughput per core beside single bouts, by the clock (and by processor time), medians of the blocks:",
         "",
         f"| | {' | '.join(BESIDE)} |",
         f"|---|{'---|' * len(BESIDE)}",
