@@ -32,6 +32,9 @@ _LATE, _EXEC = 3, 3 + _BUCKETS
 _BLOCK = 3 + 2 * _BUCKETS
 
 _EMPTY = memoryview(bytes(8 * _BLOCK)).cast("q")
+_PIECE = 8 * _STEPS
+"""Bytes of the words of one doubling, of which a histogram is whole pieces."""
+_NOTHING = bytes(_PIECE)
 
 
 def bucket_of(time_ns: int) -> int:
@@ -164,13 +167,16 @@ def _block(words: memoryview, block: int) -> dict[str, object]:
 def _quantiles(histogram: bytes, most: int) -> tuple[int, dict[str, float]]:
     """Return the number of runs in a copy of a histogram's words, and their quantiles."""
     # Counted here: the writer may be in the middle of a run, with some of its numbers in and some not.
-    # Most words are 0, and only what lies between the first and the last that are not is looked at.
-    first = (len(histogram) - len(histogram.lstrip(b"\0"))) // 8
-    last = -(-len(histogram.rstrip(b"\0")) // 8)
-    seen = list(accumulate(memoryview(histogram[8 * first : 8 * last]).cast("q")))
+    # Most words are 0, and only what lies between the first and the last piece that is not is looked at.
+    begin, end = 0, len(histogram)
+    while begin < end and histogram[begin : begin + _PIECE] == _NOTHING:
+        begin += _PIECE
+    while end > begin and histogram[end - _PIECE : end] == _NOTHING:
+        end -= _PIECE
+    seen = list(accumulate(memoryview(histogram[begin:end]).cast("q")))
     runs = seen[-1] if seen else 0
     found = {"p50": float(most), "p99": float(most), "max": float(most)}
     if runs:
         for name, part in (("p50", 0.5), ("p99", 0.99)):
-            found[name] = min(bucket_middle(first + bisect_left(seen, part * runs)), float(most))
+            found[name] = min(bucket_middle(begin // 8 + bisect_left(seen, part * runs)), float(most))
     return runs, found
