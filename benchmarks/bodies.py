@@ -69,8 +69,8 @@ def _copied(item: ET.Element, number: int) -> ET.Element:
                 element.set(name, re.sub(r"\d+", moved, str(text)))
         if (called := element.get("name")) is not None:
             element.set("name", f"{called}_{number}")
-        if (bus_id := element.get("serialID")) is not None:
-            element.set("serialID", str(int(bus_id) + number * LEG_JOINTS))
+        if element.tag == "aimotor":
+            element.set("bus", f"leg_{number}")
     return new
 
 
