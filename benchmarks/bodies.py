@@ -30,8 +30,8 @@ _NEVER = "(307 > 105) & (307 < 103)"
 _FIRST_RULE = 2000
 
 
-def make_body(folder: Path, *, legs: int = 1, rules: int = LEG_RULES, sensors: int = LEG_SENSORS) -> Path:
-    """Write the documents of a body into a new folder and return it; rules and sensors are those of its first leg."""
+def make_body(folder: Path, *, legs: int = 1, rules: int = 0, sensors: int = 0) -> Path:
+    """Write the documents of a body into a new folder and return it: with so many entry rules and sensors, or its own."""
     folder.mkdir(parents=True)
     source = find_configuration(CONFIG)
     trees = {name: ET.parse(source / name) for name in MODEL_FILES}
@@ -42,8 +42,8 @@ def make_body(folder: Path, *, legs: int = 1, rules: int = LEG_RULES, sensors: i
         parameters.extend(_copied(item, k) for item in values if int(item.get("idNum", 0)) >= _GLOBAL)
         measured.extend(_copied(item, k) for item in senses if item.tag == "hdso")
     _motors_first(measured)
-    _add_rules(joints, parameters, rules - LEG_RULES)
-    _add_sensors(measured, sensors - LEG_SENSORS)
+    _add_rules(joints, parameters, rules - legs * LEG_RULES)
+    _add_sensors(measured, sensors - legs * LEG_SENSORS)
     for name, tree in trees.items():
         tree.write(folder / name, encoding="UTF-8", xml_declaration=True)
     (folder / "plant.toml").write_bytes((source / "plant.toml").read_bytes())
@@ -85,7 +85,7 @@ def _motors_first(sensors: ET.Element) -> None:
 
 
 def _add_rules(joints: ET.Element, parameters: ET.Element, more: int) -> None:
-    modules = [joint for joint in joints.findall("joint") if joint.find("state") is not None][:3]
+    modules = [joint for joint in joints.findall("joint") if joint.find("state") is not None]
     like = next(item for item in parameters.findall("hdso") if item.get("idNum") == "161")
     for k in range(more):
         module = modules[k % len(modules)]
