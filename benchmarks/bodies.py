@@ -31,7 +31,7 @@ _FIRST_RULE = 2000
 
 
 def make_body(folder: Path, *, legs: int = 1, rules: int = 0, sensors: int = 0) -> Path:
-    """Write the documents of a body into a new folder and return it: with so many entry rules and sensors, or its own."""
+    """Write the documents of a body into a new folder and return it; with so many rules and sensors, or its own."""
     folder.mkdir(parents=True)
     source = find_configuration(CONFIG)
     trees = {name: ET.parse(source / name) for name in MODEL_FILES}
