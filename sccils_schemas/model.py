@@ -23,11 +23,7 @@ from sccils_schemas.checks.signals import check_signals
 from sccils_schemas.documents import CommandScript, Document, Hdso, HdsoList, HdsoMod, HdsoScript, JointList, Ref
 from sccils_schemas.parser import read_document
 from sccils_schemas.problems import Problems
-from sccils_schemas.xmlread import read_file
-
-JOINTS_FILE, PARAMETERS_FILE, SENSORS_FILE = "joints.xml", "parameters.xml", "sensors.xml"
-MODEL_FILES = (JOINTS_FILE, PARAMETERS_FILE, SENSORS_FILE)
-"""The files a configuration's folder holds."""
+from sccils_schemas.xmlread import JOINTS_FILE, MODEL_FILES, PARAMETERS_FILE, SENSORS_FILE, read_file
 
 _ROOTS = {JOINTS_FILE: "jointlist", PARAMETERS_FILE: "hdsolist", SENSORS_FILE: "hdsolist"}
 

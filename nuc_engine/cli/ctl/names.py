@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 from nuc_engine.cli.ctl.link import Target, connect
 
 _TIMEOUT_S = 0.1
-_FILES = {"joints": "joints.xml", "parameters": "parameters.xml", "sensors": "sensors.xml"}
+_KINDS = ("joints", "parameters", "sensors")
 
 
 class Named(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
@@ -65,10 +65,10 @@ def _models_at_hand() -> list[Mapping[str, Any]]:
 
 def _names_in(folder: Path) -> Mapping[str, Any]:
     from sccils_schemas.problems import Problems
-    from sccils_schemas.xmlread import read_file
+    from sccils_schemas.xmlread import MODEL_FILES, read_file
 
-    found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _FILES}
-    for kind, file in _FILES.items():
+    found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
+    for kind, file in zip(_KINDS, MODEL_FILES, strict=True):
         parser = expat.ParserCreate()
         ends: list[str] = []
 
