@@ -168,8 +168,8 @@ def _table(rows: Sequence[dict[str, Took]], asked: argparse.Namespace, memory: S
         "",
         f"Made by `python -m benchmarks.sweep --bouts {asked.bouts}{dask}`: {asked.bouts} bouts of "
         f"{asked.duration:.0f} s of {CONFIG} on {asked.jobs} workers, in {len(rows)} alternating blocks; core: "
-        f"{core()}; load average before it {LOAD:.1f}. Python {platform.python_version()}, {platform.system()} "
-        f"{platform.machine()}, {os.cpu_count()} cores.",
+        f"{core().partition(' (')[0]}; load average before it {LOAD:.1f}. Python {platform.python_version()}, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores.",
         "",
         "Seconds of a core per bout, by the clock (and of the processor), medians of the blocks:",
         "",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 
 import click
 from click.shell_completion import CompletionItem
@@ -64,6 +63,8 @@ def _models_at_hand() -> list[Mapping[str, Any]]:
 
 
 def _names_in(folder: Path) -> Mapping[str, Any]:
+    from xml.parsers import expat
+
     from sccils_schemas.problems import Problems
     from sccils_schemas.xmlread import MODEL_FILES, read_file
 
