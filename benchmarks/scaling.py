@@ -167,8 +167,8 @@ def _table(found: Sequence[tuple[str, Mapping[int, float]]], asked: argparse.Nam
     yield (
         f"Made by `python -m benchmarks.scaling --seconds {asked.seconds:g} --longest {asked.longest} --rounds "
         f"{asked.rounds}`: legs of {CONFIG} with all logs, {asked.seconds:g} s unless the length is varied; core: "
-        f"{core().partition(' (')[0]}. Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores."
-        " Processor time"
+        f"{core().partition(' (')[0]}. Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
+        ". Processor time"
         f" of whole bouts, medians of {asked.rounds}."
     )
     yield ""
