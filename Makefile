@@ -16,10 +16,10 @@ help:
 	@echo "make ui      the workbench in the browser, beside a daemon with an emulated cockroach leg"
 	@echo "make test    all tests: test-fast on the virtual clock, then test-realtime, which kills real processes"
 	@echo "make check   lint, types, import contracts, tests: what CI runs"
-	@echo "make bench   tables into benchmarks/: speed, and what one waits for"
+	@echo "make bench   tables into benchmarks/: speed, beside a plain loop and FlyGym (1.5 GB into build/flygym), and what one waits for"
 	@echo "make bench-daemon  the daemon in real time beside what the machine can do (15 min), table into benchmarks/"
 	@echo "make nightly every configuration over 20 judging seeds, a million inputs into every decoder, 100,000 at the page's server, a million late lines, every kind of bout and a"
-	@echo "             hundred mutants verified, wire efficiency of all servos, a browser with a hostile page, floods, 900 terminals held up, 500 random deaths of the daemon's processes and"
+	@echo "             hundred mutants verified, wire efficiency of all servos, a browser with a hostile page, floods, 900 terminals held up, a thousand bouts in a sweep and how bouts grow, 500 random deaths of the daemon's processes and"
 	@echo "             20 of each kind, the daemon for 60 min under load; tables into benchmarks/, docs/fuzz.md, docs/faults.md"
 	@echo "make clean   remove .venv and caches (never data/)"
 
@@ -131,13 +131,15 @@ nightly: $(VENV)/.test
 	$(BIN)/python -m benchmarks.verify
 	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup off wire deaths held edits cycles workers floods
 	$(BIN)/python -m benchmarks.faults measure
+	$(BIN)/python -m benchmarks.sweep --bouts 1000 --dask 3
+	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.realtime endurance --minutes 60
 
 bench-daemon: $(VENV)/.sim
 	$(BIN)/python -m benchmarks.realtime
 
 bench: $(VENV)/.lab
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --flygym
 	$(BIN)/python -m benchmarks.waits
 	$(BIN)/python -m benchmarks.nerves > benchmarks/NERVES.md
 	$(BIN)/python -m benchmarks.budget > benchmarks/BUDGET.md

@@ -1,52 +1,65 @@
-"""Measure speed and memory and write benchmarks/RESULTS.md: `python -m benchmarks [--quick]`, or `make bench`.
+"""Measure speed and memory, write benchmarks/RESULTS.md: `python -m benchmarks [--quick] [--flygym]`, or `make bench`.
 
 Every figure is compared with another one of the same run: the machine may be shared and its speed may drift. Times are
-processor time of this process.
+processor time. The core as Python and, where it is there, compiled take turns, each round in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
+import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from time import process_time  # noqa: TID251  benchmarks are about real time
 
-import mujoco
-
-from benchmarks.stand_ins import HeardPlant, SilentRecorder, StillPlant, repeat_joint
-from drivers.factory import open_bus
-from drivers.servo import ServoAddress
+from benchmarks import fly, plain
+from benchmarks.parts import CONFIG, SPEC_PATH, timed
+from benchmarks.stand_ins import repeat_joint
 from nuc_engine.bout.run import BoutSpec, prepare_bout, run_bout
-from nuc_engine.control.executive import Executive
 from nuc_engine.control.rulebook import Rulebook
 from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.muscle_conversion import MuscleConversion
 from nuc_engine.control.tasks.state_transition import StateTransition
-from nuc_engine.machine.locations import find_configuration
-from nuc_engine.model.plan import Plan
+from nuc_engine.machine.core import COMPILED, core
+from nuc_engine.model.plan import Plan, Slot
 from nuc_engine.model.store import Store
-from nuc_engine.plants import open_plant
 
-CONFIG = "lin_roach"
-NS = 1_000_000_000
-TURNAROUND = "emulated:aimotor?turnaround_us=230"
+STEPS_S = 30
+"""Over so long the classifier looks at the plain loop's leg."""
+
+Round = dict[str, float]
+PARTS: dict[str, Callable[[Round], float]] = {
+    "physics (bare `mj_step`)": lambda r: r["bare"],
+    "leg around it: exchanges, contact, true state": lambda r: r["leg"] - r["bare"],
+    "bus bytes: codec, port, emulator": lambda r: r["bus"],
+    "control: executive and tasks": lambda r: r["played"] - r["bus"],
+    "logging, loading, sums": lambda r: r["whole"] - r["silent"],
+    "remainder: what only appears with all of them together": lambda r: r["silent"] - r["leg"] - r["played"],
+}
 
 
 def main() -> None:
     """Measure everything and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="short runs: to see that it works, not to quote")
+    parser.add_argument(
+        "--flygym",
+        type=Path,
+        nargs="?",
+        const=fly.HOME,
+        help="beside FlyGym, of an environment in this folder, which is made where it is not there (1.5 GB)",
+    )
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"))
     arguments = parser.parse_args()
-    seconds, rounds, hour = (5, 2, 60) if arguments.quick else (300, 5, 3600)
-    lines = [*_heading(arguments.quick), *speed(seconds, rounds), *ticks(), *memory(hour)]
+    seconds, rounds, hour = (2, 2, 60) if arguments.quick else (300, 5, 3600)
+    beside = None if arguments.flygym is None else fly.environment(arguments.flygym)
+    lines = [*_heading(arguments.quick), *speed(seconds, rounds, beside), *ticks(), *memory(hour)]
     arguments.out.write_text("\n".join(lines) + "\n")
     sys.stdout.write("\n".join(lines) + f"\n\nwritten to {arguments.out}\n")
 
@@ -63,116 +76,80 @@ def _heading(quick: bool) -> list[str]:
     ]
 
 
-def _timed(work: Callable[[], object]) -> float:
-    gc.collect()
-    begin = process_time()
-    work()
-    return process_time() - begin
-
-
-def speed(seconds: int, rounds: int) -> list[str]:
+def speed(seconds: int, rounds: int, beside: Path | None) -> list[str]:
     """Return the table of simulated seconds per second, and of what a simulated second costs."""
-    prepared = prepare_bout(CONFIG, None)
-    plan = prepared.plan
-    spec_path = find_configuration(CONFIG) / "plant.toml"
-    servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors]
-    goals = _goals(plan, spec_path, servos, seconds)
-    rows: list[dict[str, float]] = []
-    for round_number in range(rounds + 1):
-        plant = open_plant(plan, spec_path, "mujoco", 0)
-        row = {
-            "whole": _whole_bout(seconds),
-            "silent": _executive(plan, open_bus(TURNAROUND, servos, plant, seed=1), seconds),
-            "bare": _bare_physics(plan, spec_path, goals),
-            "still": _executive(plan, open_bus(TURNAROUND, servos, StillPlant(), seed=1), seconds),
-            "bus": _bus_alone(servos, seconds),
-        }
-        if round_number:  # the first one warms up
-            rows.append(row)
-    return _speed_table(rows, seconds)
+    pure: list[Round] = []
+    compiled: list[Round] = []
+    flies: list[Round] = []
+    sides = {"1": pure, "0": compiled} if core() == COMPILED else {"1": pure}
+    for _ in range(rounds):
+        for wanted, rows in sides.items():
+            found = child([sys.executable, "-m", "benchmarks.parts", str(seconds)], {"NUC_PURE": wanted})
+            rows.append(found)
+        if beside is not None:
+            flies.append(child([str(beside), "-P", fly.__file__, str(min(seconds / 10, fly.MOST_S))], {}))
+    return _speed_table(pure, compiled, flies, seconds)
 
 
-def _whole_bout(seconds: int) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        spec = BoutSpec(CONFIG, Path(folder) / "bout", duration_s=seconds)
-        return _timed(lambda: run_bout(spec))
+def child(words: Sequence[str], environment: dict[str, str]) -> Round:
+    """Return what a measuring process says in its last line. Raises RuntimeError with what went wrong in it."""
+    done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-def _executive(plan: Plan, bus: object, seconds: int) -> float:
-    executive = Executive(plan, bus, SilentRecorder())  # type: ignore[arg-type]
-    return _timed(lambda: executive.run_until(seconds * NS))
+def _median(rows: Sequence[Round], of: Callable[[Round], float]) -> float:
+    return statistics.median(map(of, rows))
 
 
-def _goals(plan: Plan, spec_path: Path, servos: list[ServoAddress], seconds: int) -> list[tuple[int, int, float]]:
-    """Return what a bout tells the leg: (steps before it, servo, goal in degrees)."""
-    plant = HeardPlant(open_plant(plan, spec_path, "mujoco", 0))
-    _executive(plan, open_bus(TURNAROUND, servos, plant, seed=1), seconds)
-    goals: list[tuple[int, int, float]] = []
-    last = 0
-    for done, servo, goal_deg in plant.heard:
-        goals.append((done - last, servo, goal_deg))
-        last = done
-    return goals
+def _share(rows: Sequence[Round], name: str, seconds: int) -> str:
+    part = PARTS[name]
+    return f"{_median(rows, part) / seconds * 1e3:.2f} | {_median(rows, lambda r: part(r) / r['whole']):.0%}"
 
 
-def _bare_physics(plan: Plan, spec_path: Path, goals: list[tuple[int, int, float]]) -> float:
-    # The same model through the same motion, and nothing but mj_step between two goals.
-    plant = open_plant(plan, spec_path, "mujoco", 0)
-    for motor in plan.motors:
-        plant.command(motor.index, 0.0, 3)
-    model, data = plant._model, plant._data  # type: ignore[attr-defined]
-    scale, offset = plant._goal_scale, plant._goal_offset  # type: ignore[attr-defined]
-    todo = [(steps, servo, goal * scale[servo] + offset[servo]) for steps, servo, goal in goals]
-    control = memoryview(data.ctrl)
+def _speed_table(pure: list[Round], compiled: list[Round], flies: list[Round], seconds: int) -> list[str]:
+    cores = {"as Python": pure, "compiled core": compiled}
+    cores = {name: rows for name, rows in cores.items() if rows}
+    both = [*pure, *compiled]
+    kind = plain.step_kind(prepare_bout(CONFIG, None), SPEC_PATH, STEPS_S)
 
-    def work() -> None:
-        for steps, servo, goal in todo:
-            if steps:
-                mujoco.mj_step(model, data, steps)
-            control[servo] = goal
+    def line(name: str, rows: list[Round], part: str) -> str:
+        share = _median(rows, lambda r: r["bare"] / r[part])
+        return f"| {name} | {seconds / _median(rows, lambda r: r[part]):.0f} | {share:.2f} |"
 
-    return _timed(work)
-
-
-def _bus_alone(servos: list[ServoAddress], seconds: int) -> float:
-    bus = open_bus(TURNAROUND, servos, StillPlant(), seed=1)
-    goals = [120] * len(servos)
-
-    def work() -> None:
-        now = 0
-        while now < seconds * NS:
-            bus.start(now, goals)
-            now = bus.run_until(now + NS)
-
-    return _timed(work)
-
-
-def _speed_table(rows: list[dict[str, float]], seconds: int) -> list[str]:
-    def median(of: Callable[[dict[str, float]], float]) -> float:
-        return statistics.median(of(row) for row in rows)
-
-    per_second = {
-        "physics (bare mj_step)": median(lambda r: r["bare"]),
-        "plant around it: exchanges, contact, true state": median(lambda r: r["silent"] - r["still"] - r["bare"]),
-        "bus bytes: codec, port, emulator": median(lambda r: r["bus"]),
-        "control: executive and tasks": median(lambda r: r["still"] - r["bus"]),
-        "logging, loading, sums": median(lambda r: r["whole"] - r["silent"]),
-    }
-    whole = median(lambda r: r["whole"])
     lines = [
-        f"## Speed: {CONFIG}, all logs on, {seconds} s simulated, median of {len(rows)}",
+        f"## Speed: {CONFIG}, {seconds} s simulated, median of {len(pure)}",
         "",
         "| | simulated s per s | of bare physics |",
         "|---|---|---|",
-        f"| whole bout, start to finished data directory | {seconds / whole:.0f} | "
-        f"{median(lambda r: r['bare'] / r['whole']):.2f} |",
-        f"| bare `mj_step`, same model, same motion, same run | {seconds / median(lambda r: r['bare']):.0f} | 1 |",
-        "",
-        "| part | ms per simulated s | share |",
-        "|---|---|---|",
+        *(
+            line(f"whole bout, all logs, start to finished data directory, {core}", rows, "whole")
+            for core, rows in cores.items()
+        ),
+        line(
+            f"a plain loop over `mujoco`: same rules and muscles, no bytes, logs or checks; steps: {kind}",
+            both,
+            "plain",
+        ),
+        line("bare `mj_step`, same model, same motion", both, "bare"),
     ]
-    for name, cost in per_second.items():
-        lines.append(f"| {name} | {cost / seconds * 1e3:.2f} | {cost / whole:.0%} |")
+    if flies:
+        name = f"FlyGym {fly.VERSION}, its rule-based controller (a fly of six legs), of its own bare physics"
+        share = _median(flies, lambda r: r["bare"] / r["whole"])
+        lines.append(f"| {name} | {_median(flies, lambda r: r['simulated'] / r['whole']):.3g} | {share:.2f} |")
+    else:
+        lines += ["", "Without FlyGym: `python -m benchmarks --flygym` makes an environment for it; needs a network."]
+    if not compiled:
+        lines += ["", "Without the compiled core: there is none of these sources (`make fast`)."]
+    lines += [
+        "",
+        "Each part alone, through what was heard of one bout: the bus and control hear the samples of a moving leg.",
+        "",
+        f"| part, ms per simulated s | {' | '.join(f'{core} | share' for core in cores)} |",
+        f"|---|{'---|---|' * len(cores)}",
+    ]
+    lines += [f"| {name} | {' | '.join(_share(rows, name, seconds) for rows in cores.values())} |" for name in PARTS]
     return [*lines, ""]
 
 
@@ -182,12 +159,13 @@ def ticks() -> list[str]:
     knee = next(joint.index for joint in reversed(plan.joints) if joint.states)
     lines = ["## One state transition + muscle tick", "", "| joints | microseconds | per joint |", "|---|---|---|"]
     for joints in (4, 18, 100):
-        cost = _tick(repeat_joint(plan, knee, joints))
+        cost = tick(repeat_joint(plan, knee, joints))
         lines.append(f"| {joints} | {cost * 1e6:.1f} | {cost * 1e6 / joints:.2f} |")
     return [*lines, ""]
 
 
-def _tick(plan: Plan) -> float:
+def tick(plan: Plan) -> float:
+    """Return the seconds of one tick of a plan whose joints all switch in it."""
     store = Store(plan)
     for write in plan.initial:
         store.write(write.hdso, write.values)
@@ -210,12 +188,10 @@ def _tick(plan: Plan) -> float:
             muscles.run(k)
 
     work()
-    return min(_timed(work) for _ in range(5)) / repeats
+    return min(timed(work) for _ in range(5)) / repeats
 
 
-def _angle_slots(plan: Plan) -> list:
-    from nuc_engine.model.plan import Slot
-
+def _angle_slots(plan: Plan) -> list[Slot]:
     return [Slot(motor.angle) for motor in plan.motors]
 
 

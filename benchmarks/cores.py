@@ -20,19 +20,16 @@ ROOT = Path(__file__).parents[1]
 
 CHILD = """
 import json, sys
-from benchmarks import __main__ as bench
+from benchmarks import __main__ as bench, parts
 from benchmarks.stand_ins import repeat_joint
-from drivers.servo import ServoAddress
 from nuc_engine.machine.core import core
 seconds = int(sys.argv[1])
-plan = bench.prepare_bout(bench.CONFIG, None).plan
-spec_path = bench.find_configuration(bench.CONFIG) / "plant.toml"
-servos = [ServoAddress(motor.bus_id, motor.name, motor.model) for motor in plan.motors]
-goals = bench._goals(plan, spec_path, servos, seconds)
+plan = bench.prepare_bout(parts.CONFIG, None).plan
+leg = parts.heard_leg(plan, seconds)
 knee = next(joint.index for joint in reversed(plan.joints) if joint.states)
-bench._whole_bout(1)
-found = {"core": core(), "whole": bench._whole_bout(seconds), "bare": bench._bare_physics(plan, spec_path, goals)}
-found |= {f"tick {n}": bench._tick(repeat_joint(plan, knee, n)) for n in (4, 18, 100)}
+parts.whole_bout(1)
+found = {"core": core(), "whole": parts.whole_bout(seconds), "bare": parts.bare_physics(plan, leg)}
+found |= {f"tick {n}": bench.tick(repeat_joint(plan, knee, n)) for n in (4, 18, 100)}
 print(json.dumps(found))
 """
 

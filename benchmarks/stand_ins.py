@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,21 +28,52 @@ class SilentRecorder:
     started = motor = sensors = states = muscles = applied = controlled = done = answer = event = nothing
 
 
+class HeardRecorder(SilentRecorder):
+    """Keeps what the bus is told: (begin in ns, torque level, goals)."""
+
+    def __init__(self) -> None:
+        self.exchanges: list[tuple[int, int, list[int]]] = []
+
+    def started(self, now_ns: int, level: int, goals: Sequence[int]) -> None:
+        self.exchanges.append((now_ns, level, list(goals)))
+
+
 class HeardPlant:
-    """A MuJoCo leg, and what it is told: (steps done, servo, goal in degrees)."""
+    """A MuJoCo leg, and what passes between it and the bus.
+
+    `calls` is all it was asked and told, `samples` what it answered, `goals` (steps done, servo, goal in degrees).
+    """
 
     def __init__(self, plant: Any) -> None:
         self._plant = plant
-        self.heard: list[tuple[int, int, float]] = []
-        self.advance, self.release, self.sample = plant.advance, plant.release, plant.sample
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.samples: list[tuple[float, float]] = []
+        self.goals: list[tuple[int, int, float]] = []
+
+    def advance(self, now_ns: int) -> None:
+        self.calls.append(("advance", (now_ns,)))
+        self._plant.advance(now_ns)
 
     def command(self, servo: int, goal_deg: float, level: int) -> None:
-        self.heard.append((self._plant._done, servo, goal_deg))
+        self.calls.append(("command", (servo, goal_deg, level)))
+        self.goals.append((self._plant._done, servo, goal_deg))
         self._plant.command(servo, goal_deg, level)
 
+    def release(self, servo: int) -> None:
+        self.calls.append(("release", (servo,)))
+        self._plant.release(servo)
 
-class StillPlant:
-    """Shafts that stand at 85 degrees and draw half an ampere, at no cost."""
+    def sample(self, servo: int) -> tuple[float, float]:
+        self.calls.append(("sample", (servo,)))
+        self.samples.append(self._plant.sample(servo))
+        return self.samples[-1]
+
+
+class PlayedPlant:
+    """A leg that moves as one was heard to move, at no cost: its samples played back."""
+
+    def __init__(self, heard: HeardPlant) -> None:
+        self._samples = iter(heard.samples)
 
     def advance(self, now_ns: int) -> None:
         pass
@@ -53,7 +85,7 @@ class StillPlant:
         pass
 
     def sample(self, servo: int) -> tuple[float, float]:
-        return 85.0, 0.5
+        return next(self._samples)
 
 
 def repeat_joint(plan: Plan, joint: int, copies: int) -> Plan:

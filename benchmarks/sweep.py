@@ -1,23 +1,30 @@
-"""Throughput of a sweep beside one bout after the other: `python -m benchmarks.sweep [--bouts 200] [--jobs 2]`.
+"""Throughput of sweeps beside one bout after the other: `python -m benchmarks.sweep [--bouts 1000] [--dask 3]`.
 
-A single `nuc run` without its start-up cost is one process that runs a bout, loads it and judges it, again and again,
-warm. It is measured alone, and as many at the same time as the sweep has workers: processors that share memory and
-clock slow each other down, with or without a sweep. All of it in alternating blocks of one run, so that a machine whose
-speed drifts does not decide; where others are at work on it, look at the processor time.
+A sweep that keeps its bouts, with the same logs as a single run, one that keeps none, and, where a cluster is asked
+for, one that keeps them on so many local workers of Dask. A single `nuc run` without its start-up cost is one process
+that runs a bout and looks at it as the command does, again and again, warm; the bout alone, without the look, stands
+beside. It is measured alone, and as many at the same time as the sweep has workers: processors that share memory and
+clock slow each other down, with or without a sweep. All of it in alternating blocks of one run, so that a machine
+whose speed drifts does not decide; where others are at work on it, look at the processor time. What the workers hold in
+memory is looked at after every bout.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import platform
 import resource
 import statistics
 import sys
 import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from time import monotonic  # noqa: TID251  benchmarks are about real time
+from time import monotonic, process_time  # noqa: TID251  benchmarks are about real time
+from typing import NamedTuple
 
 from nuc_engine.batch.plan import SweepRequest, make_plan
 from nuc_engine.batch.pool import cores
@@ -25,22 +32,34 @@ from nuc_engine.batch.scratch import scratch_folder
 from nuc_engine.batch.sweep import run_sweep
 from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.cli.terminal.seen import look
+from nuc_engine.machine.core import core
 
-CONFIG, DURATION_S = "lin_roach", 30.0
+CONFIG = "lin_roach"
 FIRST_SEED = 1000
 LOAD = os.getloadavg()[0]
 
 
-def run_single(seeds: list[int]) -> tuple[float, float]:
-    """Do what `nuc run` does, without its start, for each seed; return seconds and processor seconds per bout."""
-    begin, cpu = 0.0, 0.0
+class Took(NamedTuple):
+    """Seconds of one core for a bout, by the clock and of the processor."""
+
+    wall_s: float
+    busy_s: float
+
+
+def run_single(seeds: Sequence[int], duration_s: float) -> tuple[Took, Took]:
+    """Do what `nuc run` does, without its start, for each seed; return what a bout took with the look, and without."""
+    alone: list[Took] = []
+    whole: list[Took] = []
     with scratch_folder() as scratch:
-        for k, seed in enumerate([seeds[0], *seeds]):
-            if k == 1:  # the first one warms up
-                begin, cpu = monotonic(), processor_s()
-            result = run_bout(BoutSpec(CONFIG, scratch / "bout", duration_s=DURATION_S, seed=seed, overwrite=True))
-            look(result.folder)
-    return (monotonic() - begin) / len(seeds), (processor_s() - cpu) / len(seeds)
+        for seed in (seeds[0], *seeds):
+            wall_s, busy_s = monotonic(), process_time()
+            spec = BoutSpec(CONFIG, scratch / "bout", duration_s=duration_s, seed=seed, overwrite=True)
+            folder = run_bout(spec).folder
+            alone.append(Took(monotonic() - wall_s, process_time() - busy_s))
+            look(folder)
+            whole.append(Took(monotonic() - wall_s, process_time() - busy_s))
+    # The first one warms up.
+    return _mean(whole[1:]), _mean(alone[1:])
 
 
 def processor_s() -> float:
@@ -49,72 +68,134 @@ def processor_s() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def run_swept(seeds: list[int], jobs: int) -> tuple[float, float]:
-    """Run a sweep over these seeds; return seconds times workers per row, and processor seconds per row.
+def run_swept(
+    seeds: Sequence[int], duration_s: float, jobs: int, *, keep: bool, cluster: int = 0
+) -> tuple[Took, list[float]]:
+    """Run a sweep over these seeds; return what a row took, times processors at work, and the workers' memory in MiB.
 
-    Time counts from the first rows on, so that the workers' start is not in it; their processor time is.
+    Time counts from the first rows on, so that the workers' start is not in it; their processor time is. On a cluster
+    only the clock tells: its processes are others' children.
     """
     instants: list[float] = []
+    memory: list[float] = []
+
+    def done(*_: int) -> None:
+        instants.append(monotonic())
+        memory.append(sum(map(_resident_mib, [child.pid for child in multiprocessing.active_children()])))
+
     cpu = processor_s()
-    with tempfile.TemporaryDirectory() as folder:
-        plan = make_plan(SweepRequest(CONFIG, duration_s=DURATION_S, seeds=tuple(seeds)))
-        run_sweep(plan, Path(folder) / "sweep.parquet", jobs=jobs, done=lambda *_: instants.append(monotonic()))
-    taken = (instants[-1] - instants[jobs - 1]) * jobs / (len(instants) - jobs)
-    return taken, (processor_s() - cpu) / len(seeds)
+    with tempfile.TemporaryDirectory() as folder, _cluster(cluster) as address:
+        plan = make_plan(SweepRequest(CONFIG, duration_s=duration_s, seeds=tuple(seeds)))
+        kept = Path(folder) / "kept" if keep else None
+        run_sweep(plan, Path(folder) / "sweep.csv", jobs=jobs, cluster=address, keep=kept, done=done)
+    first = cluster or jobs
+    busy = min(cluster, cores()) if cluster else jobs
+    wall_s = (instants[-1] - instants[first - 1]) * busy / (len(instants) - first)
+    return Took(wall_s, (processor_s() - cpu) / len(seeds)), memory
+
+
+@contextmanager
+def _cluster(workers: int) -> Generator[str | None]:
+    if not workers:
+        yield None
+        return
+    from distributed import LocalCluster
+
+    with LocalCluster(workers, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
+        yield cluster.scheduler_address
+
+
+def _resident_mib(pid: int | None) -> float:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except OSError:  # it has just ended
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _mean(took: Sequence[Took]) -> Took:
+    return Took(*(statistics.mean(each) for each in zip(*took, strict=True)))
 
 
 def main() -> None:
     """Measure and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bouts", type=int, default=200, help="bouts of the sweep, in all")
+    parser.add_argument("--bouts", type=int, default=200, help="bouts of each sweep, in all")
+    parser.add_argument("--duration", type=float, default=20.0, help="seconds simulated in each")
     parser.add_argument("--blocks", type=int, default=4, help="alternating blocks they are divided into")
     parser.add_argument("--jobs", type=int, default=cores())
+    parser.add_argument("--dask", type=int, default=0, metavar="N", help="on so many local workers of Dask too")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("SWEEP.md"))
     arguments = parser.parse_args()
-    jobs, size = arguments.jobs, arguments.bouts // arguments.blocks
-    singles = max(3, size // (2 * jobs))
-    rows: list[list[tuple[float, float]]] = []
+    jobs, size, duration_s = arguments.jobs, arguments.bouts // arguments.blocks, arguments.duration
+    singles = max(3, size // (4 * jobs))
+    rows: list[dict[str, Took]] = []
+    memory: list[float] = []
     for block in range(arguments.blocks):
         seeds = [FIRST_SEED + block * size + k for k in range(size)]
-        swept = run_swept(seeds, jobs)
+        row: dict[str, Took] = {}
+        row["sweep, bouts kept"], held = run_swept(seeds, duration_s, jobs, keep=True)
+        memory = held if len(held) > len(memory) else memory
+        row["sweep, none kept"], _ = run_swept(seeds, duration_s, jobs, keep=False)
+        if arguments.dask:
+            name = f"on {arguments.dask} workers of Dask, kept"
+            row[name], _ = run_swept(seeds, duration_s, jobs, keep=True, cluster=arguments.dask)
         with get_context("spawn").Pool(jobs) as pool:
-            side_by_side = pool.map(run_single, [seeds[:singles]] * jobs)
-        together = statistics.mean(one[0] for one in side_by_side), statistics.mean(one[1] for one in side_by_side)
-        rows.append([swept, together, run_single(seeds[:singles])])
-        sys.stderr.write(f"block {block + 1}: {_cells(rows[-1])}\n")
-    lines = _table(rows, size * arguments.blocks, jobs)
+            beside = pool.starmap(run_single, [(seeds[:singles], duration_s)] * jobs)
+        row[TOGETHER], row[BOUTS_TOGETHER] = (_mean(each) for each in zip(*beside, strict=True))
+        row[ALONE], row[BOUT_ALONE] = run_single(seeds[:singles], duration_s)
+        rows.append(row)
+        sys.stderr.write(f"block {block + 1}: {row}\n")
+    lines = _table(rows, arguments, memory)
     arguments.out.write_text("\n".join(lines) + "\n")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _table(rows: list[list[tuple[float, float]]], bouts: int, jobs: int) -> list[str]:
-    def ratio(other: int, which: int) -> str:
-        return f"{100 * statistics.median(row[other][which] / row[0][which] for row in rows):.0f} %"
+TOGETHER, BOUTS_TOGETHER = "`nuc run`, as many at once", "the bout of it, as many at once"
+ALONE, BOUT_ALONE = "`nuc run`, one alone", "the bout of it, one alone"
+BESIDE = (TOGETHER, BOUTS_TOGETHER, ALONE, BOUT_ALONE)
 
+
+def _table(rows: Sequence[dict[str, Took]], asked: argparse.Namespace, memory: Sequence[float]) -> list[str]:
+    def ratio(name: str, other: str, which: int) -> str:
+        return f"{statistics.median(row[other][which] / row[name][which] for row in rows):.2f}"
+
+    swept = [name for name in rows[0] if name not in BESIDE]
+    dask = f" --dask {asked.dask}" if asked.dask else ""
+    marks = [memory[round(share * (len(memory) - 1))] for share in (0.1, 0.5, 0.9)]
     return [
-        "# A sweep beside single bouts",
+        "# Sweeps beside single bouts",
         "",
-        f"Made by `python -m benchmarks.sweep --bouts {bouts}`: {bouts} bouts of {DURATION_S:.0f} s of {CONFIG} on "
-        f"{jobs} workers, in {len(rows)} alternating blocks; load average before it {LOAD:.1f}. "
-        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}.",
+        f"Made by `python -m benchmarks.sweep --bouts {asked.bouts}{dask}`: {asked.bouts} bouts of "
+        f"{asked.duration:.0f} s of {CONFIG} on {asked.jobs} workers, in {len(rows)} alternating blocks; core: "
+        f"{core().partition(' (')[0]}; load average before it {LOAD:.1f}. Python {platform.python_version()}, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores.",
         "",
-        "Seconds per bout (for the sweep: times workers), and processor seconds per bout.",
+        "Seconds of a core per bout, by the clock (and of the processor), medians of the blocks:",
         "",
-        "| block | sweep | single runs, as many at once | one single run alone |",
-        "|---|---|---|---|",
-        *(f"| {k} | {_cells(row)} |" for k, row in enumerate(rows, 1)),
+        "| | seconds |",
+        "|---|---|",
+        *(f"| {name} | {_cell([row[name] for row in rows])} |" for name in rows[0]),
         "",
-        "Throughput of the sweep per core, medians of the blocks:",
+        "Throughput per core beside single bouts, by the clock (and by processor time), medians of the blocks:",
         "",
-        "|  | of single runs, as many at once | of one single run alone |",
-        "|---|---|---|",
-        f"| by the clock | {ratio(1, 0)} | {ratio(2, 0)} |",
-        f"| by processor time | {ratio(1, 1)} | {ratio(2, 1)} |",
+        f"| | {' | '.join(BESIDE)} |",
+        f"|---|{'---|' * len(BESIDE)}",
+        *(
+            f"| {name} | {' | '.join(f'{ratio(name, other, 0)} ({ratio(name, other, 1)})' for other in BESIDE)} |"
+            for name in swept
+            if "Dask" not in name
+        ),
+        *(f"| {name} | {' | '.join(ratio(name, other, 0) for other in BESIDE)} |" for name in swept if "Dask" in name),
+        "",
+        f"Memory of the workers together, in the longest of these sweeps, after 10, 50 and 90 % of its bouts: "
+        f"{', '.join(f'{each:.0f}' for each in marks)} MiB.",
     ]
 
 
-def _cells(row: list[tuple[float, float]]) -> str:
-    return " | ".join(f"{seconds:.2f} s ({cpu:.2f} s)" for seconds, cpu in row)
+def _cell(took: Sequence[Took]) -> str:
+    wall_s, busy_s = (statistics.median(each) for each in zip(*took, strict=True))
+    return f"{wall_s:.3f} ({busy_s:.3f})"
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from heapq import heapify, heapreplace
 
 from drivers.bus import Bus
 from drivers.errors import BusError, BusUrlError
@@ -21,6 +22,7 @@ class BusGroup:
     __slots__ = (
         "_buses",
         "_members",
+        "_refused",
         "_running",
         "current_raw",
         "found",
@@ -52,6 +54,7 @@ class BusGroup:
         self.stamp_ns = [-1] * count
         self.misses = [0] * count
         self.refusals: tuple[str, ...] = ()
+        self._refused: list[tuple[str, ...]] = [()] * len(buses)
         self.wake_ns = NEVER
         self.found: tuple[int, ...] = ()
         self.found_by_bus: tuple[tuple[int, ...], ...] = ((),) * len(buses)
@@ -120,15 +123,20 @@ class BusGroup:
     def run_until(self, horizon_ns: int) -> int:
         """Run all cycles as far as `horizon_ns`; return when the last was complete, `NEVER` if one is not."""
         done_ns = NEVER
+        turns = [(bus.wake_ns, b) for b, bus in enumerate(self._buses)]
+        heapify(turns)
         # The bus whose turn is next runs no further than the next turn of another: their servos may move one plant.
-        while self.wake_ns <= horizon_ns:
-            wakes = sorted((bus.wake_ns, b) for b, bus in enumerate(self._buses))
-            until_ns = min(horizon_ns, wakes[1][0]) if len(wakes) > 1 else horizon_ns
-            b = wakes[0][1]
-            at_ns = self._buses[b].run_until(until_ns)
-            if at_ns != NEVER:
-                done_ns = at_ns if done_ns == NEVER else max(done_ns, at_ns)
-            self._settle(b, at_ns != NEVER)
+        try:
+            while turns[0][0] <= horizon_ns:
+                b = turns[0][1]
+                bus = self._buses[b]
+                at_ns = bus.run_until(min([horizon_ns, *(turn[0] for turn in turns[1:3])]))
+                if at_ns != NEVER:
+                    done_ns = at_ns if done_ns == NEVER else max(done_ns, at_ns)
+                    self._end_cycle(b)
+                heapreplace(turns, (bus.wake_ns, b))
+        finally:
+            self.wake_ns = min(bus.wake_ns for bus in self._buses)
         return NEVER if any(self._running) else done_ns
 
     def torque_off(self, now_ns: int) -> None:
@@ -159,10 +167,14 @@ class BusGroup:
             self._running[b] = self._buses[b].wake_ns != NEVER
 
     def _settle(self, b: int, done: bool) -> None:
-        if done and self._running[b]:
+        if done:
+            self._end_cycle(b)
+        self.wake_ns = min(bus.wake_ns for bus in self._buses)
+
+    def _end_cycle(self, b: int) -> None:
+        if self._running[b]:
             self._running[b] = False
             self._collect(b)
-        self.wake_ns = min(bus.wake_ns for bus in self._buses)
 
     def _collect(self, b: int) -> None:
         """Take over what bus `b` knows at the end of its cycle."""
@@ -170,9 +182,13 @@ class BusGroup:
         for k, i in enumerate(self._members[b]):
             self.position_raw[i], self.current_raw[i] = bus.position_raw[k], bus.current_raw[k]
             self.status[i], self.stamp_ns[i], self.misses[i] = bus.status[k], bus.stamp_ns[k], bus.misses[k]
-        self.found_by_bus = tuple(bus.found for bus in self._buses)
-        self.found = tuple(bus_id for found in self.found_by_bus for bus_id in found)
-        self.refusals = tuple(text for bus in self._buses for text in bus.refusals)
+        # Seldom anything new: with many buses, looking at all of them after the cycle of each would cost the most.
+        if bus.found != self.found_by_bus[b]:
+            self.found_by_bus = tuple(bus.found for bus in self._buses)
+            self.found = tuple(bus_id for found in self.found_by_bus for bus_id in found)
+        if bus.refusals != self._refused[b]:
+            self._refused = [bus.refusals for bus in self._buses]
+            self.refusals = tuple(text for refused in self._refused for text in refused)
 
     def _on_each(self, action: Callable[[int], None]) -> None:
         """Do it on every bus, whatever happens on one of them; raise the first of what was raised."""

@@ -25,6 +25,10 @@ from sccils_schemas.lines import ElementLayout, ElementLine, Spread, attribute_s
 from sccils_schemas.names import did_you_mean, shorten
 from sccils_schemas.problems import Problems
 
+JOINTS_FILE, PARAMETERS_FILE, SENSORS_FILE = "joints.xml", "parameters.xml", "sensors.xml"
+MODEL_FILES = (JOINTS_FILE, PARAMETERS_FILE, SENSORS_FILE)
+"""The files a configuration's folder holds."""
+
 MAX_BYTES = 8 * 1024 * 1024
 """Largest document, in bytes."""
 MAX_DEPTH = 24

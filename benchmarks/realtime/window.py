@@ -16,7 +16,7 @@ from pathlib import Path
 import zmq
 
 from benchmarks.realtime.children import Broken
-from benchmarks.realtime.histogram import lateness
+from benchmarks.realtime.histogram import execution, lateness
 from benchmarks.realtime.roundtrip import GET, Dealer
 from benchmarks.realtime.roundtrip import _quantile as quantile
 from benchmarks.realtime.roundtrip import _window as asked
@@ -25,15 +25,22 @@ from benchmarks.realtime.wakeup import BAUD, BUSY
 from benchmarks.realtime.wakeup import _engine as engine
 
 REQUESTS = 150
+TICK = {"rules": "state_transition", "muscles": "muscle_conversion", "begin of an exchange": "motor_action"}
+"""Tasks whose work is told, and what it is called."""
 SETTLE_S = 1.0
 """Whether the bout went on or another one was begun, its files are open by then."""
 
 
 def _measure(served: Served, seconds: float) -> dict[str, float]:
-    """Return microseconds: wake-up beside nothing else, then round trips."""
-    before, after = engine(served, seconds)["state_transition"]
-    late = lateness(before, after)
+    """Return microseconds: wake-up and work of the tasks beside nothing else, then round trips."""
+    tasks = engine(served, seconds)
+    late, begun = lateness(*tasks["state_transition"]), execution(*tasks["motor_action"])
     found = {"wake-up, p50": late.quantile_us(0.5), "wake-up, p99": late.quantile_us(0.99)}
+    # The task that begins an exchange ends with the first request on the wire.
+    found["wake-up to the first byte on the wire, medians"] = late.quantile_us(0.5) + begun.quantile_us(0.5)
+    for what, task in TICK.items():
+        took = execution(*tasks[task])
+        found |= {f"{what}, p50": took.quantile_us(0.5), f"{what}, p99": took.quantile_us(0.99)}
     levels = cycle((2, 3))
     with zmq.Context() as context:
         direct = Dealer(context, served.commands)

@@ -10,7 +10,9 @@ value.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 
 from drivers.units import NS_PER_S
 from nuc_engine.realtime.errors import RealtimeError
@@ -30,6 +32,9 @@ _LATE, _EXEC = 3, 3 + _BUCKETS
 _BLOCK = 3 + 2 * _BUCKETS
 
 _EMPTY = memoryview(bytes(8 * _BLOCK)).cast("q")
+_PIECE = 8 * _STEPS
+"""Bytes of the words of one doubling, of which a histogram is whole pieces."""
+_NOTHING = bytes(_PIECE)
 
 
 def bucket_of(time_ns: int) -> int:
@@ -129,18 +134,18 @@ class TaskStatistics:
         with `runs` and, for `lateness_ns` and `execution_ns`, p50, p99 and max. `last_second` is the last whole second
         of the clock, and None when the task did not run in it.
         """
-        words = self._words.tolist()
-        runs = words[_RUNS]
+        words = self._words
+        head = words[:_HEAD].tolist()
+        runs = head[_RUNS]
         second = now_ns // NS_PER_S - 1
         block = _HEAD + _BLOCK + (second & 1) * _BLOCK
-        ran = runs > 0 and words[block + _SECOND] == second
         return {
             "runs": runs,
-            "overruns": words[_OVERRUNS],
-            "skipped": words[_SKIPPED],
-            "period_ns": _periods(words),
+            "overruns": head[_OVERRUNS],
+            "skipped": head[_SKIPPED],
+            "period_ns": _periods(head),
             "since_start": _block(words, _HEAD) if runs else None,
-            "last_second": _block(words, block) if ran else None,
+            "last_second": _block(words, block) if runs > 0 and words[block + _SECOND] == second else None,
         }
 
 
@@ -151,25 +156,27 @@ def _periods(words: Sequence[int]) -> dict[str, int | float] | None:
     return {"last": words[_PERIOD], "min": words[_SHORTEST], "max": words[_LONGEST], "mean": mean}
 
 
-def _block(words: Sequence[int], block: int) -> dict[str, object]:
-    late = words[block + _LATE : block + _LATE + _BUCKETS]
-    took = words[block + _EXEC : block + _EXEC + _BUCKETS]
-    return {
-        "runs": sum(late),
-        "lateness_ns": _quantiles(late, words[block + _LATE_MAX]),
-        "execution_ns": _quantiles(took, words[block + _EXEC_MAX]),
-    }
+def _block(words: memoryview, block: int) -> dict[str, object]:
+    copy = words[block : block + _BLOCK].tobytes()
+    late_max, exec_max = memoryview(copy).cast("q")[: _EXEC_MAX + 1]
+    runs, late = _quantiles(copy[8 * _LATE : 8 * _EXEC], late_max)
+    _, took = _quantiles(copy[8 * _EXEC :], exec_max)
+    return {"runs": runs, "lateness_ns": late, "execution_ns": took}
 
 
-def _quantiles(counts: Sequence[int], most: int) -> dict[str, float]:
+def _quantiles(histogram: bytes, most: int) -> tuple[int, dict[str, float]]:
+    """Return the number of runs in a copy of a histogram's words, and their quantiles."""
     # Counted here: the writer may be in the middle of a run, with some of its numbers in and some not.
-    total = sum(counts)
+    # Most words are 0, and only what lies between the first and the last piece that is not is looked at.
+    begin, end = 0, len(histogram)
+    while begin < end and histogram[begin : begin + _PIECE] == _NOTHING:
+        begin += _PIECE
+    while end > begin and histogram[end - _PIECE : end] == _NOTHING:
+        end -= _PIECE
+    seen = list(accumulate(memoryview(histogram[begin:end]).cast("q")))
+    runs = seen[-1] if seen else 0
     found = {"p50": float(most), "p99": float(most), "max": float(most)}
-    for name, part in (("p50", 0.5), ("p99", 0.99)):
-        need, seen = part * total, 0
-        for bucket, count in enumerate(counts):
-            seen += count
-            if count and seen >= need:
-                found[name] = min(bucket_middle(bucket), float(most))
-                break
-    return found
+    if runs:
+        for name, part in (("p50", 0.5), ("p99", 0.99)):
+            found[name] = min(bucket_middle(begin // 8 + bisect_left(seen, part * runs)), float(most))
+    return runs, found

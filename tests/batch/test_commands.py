@@ -167,7 +167,7 @@ def test_minimise_tells_what_a_changeset_does_not_need(nuc: Nuc, tmp_path: Path)
     assert "writes what is in force already" in text
 
 
-def test_the_time_left_is_told_from_what_was_done_here(
+def test_the_rate_and_the_time_left_are_told_from_what_was_done_here(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
@@ -177,8 +177,8 @@ def test_the_time_left_is_told_from_what_was_done_here(
             now[0] += 10.0
             progress(finished, 100)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "sweep: 53 of 100 bouts, about 8 min left"
-    assert lines[-1] == "sweep: 100 of 100 bouts, in 8 min"
+    assert lines[0] == "sweep: 53 of 100 bouts, 6.0/min, about 8 min left"
+    assert lines[-1] == "sweep: 100 of 100 bouts, 6.0/min, in 8 min"
 
 
 def test_the_time_left_is_told_by_the_share_of_the_work_where_items_differ(
@@ -191,6 +191,6 @@ def test_the_time_left_is_told_by_the_share_of_the_work_where_items_differ(
             now[0] += 300.0
             progress(finished, 100, 0.25 * finished)
     assert capsys.readouterr().err.splitlines() == [
-        "all: 1 of 100 repetitions, about 15 min left",
-        "all: 2 of 100 repetitions, about 10 min left",
+        "all: 1 of 100 repetitions, 12.0/h, about 15 min left",
+        "all: 2 of 100 repetitions, 12.0/h, about 10 min left",
     ]

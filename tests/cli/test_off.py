@@ -246,6 +246,22 @@ def test_a_shell_completes_commands_without_loading_them(place: Path, monkeypatc
         assert ours(modules) <= OF_ALL
 
 
+def test_a_shell_completes_names_without_a_daemon_from_the_documents_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    for variable, value in {
+        "_NUC_COMPLETE": "zsh_complete",
+        "COMP_WORDS": "nuc ctl get TC1_a",
+        "COMP_CWORD": "3",
+    }.items():
+        monkeypatch.setenv(variable, value)
+    modules, said = loaded(tmp_path)
+    assert "TC1_angle" in said.splitlines()
+    assert not foreign(modules) & {"lxml", "numpy"}
+    assert not [name for name in modules if name.startswith(("nuc_engine.bout", "nuc_engine.configurations"))]
+
+
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +13,7 @@ from click.shell_completion import CompletionItem
 from nuc_engine.cli.ctl.link import Target, connect
 
 _TIMEOUT_S = 0.1
+_KINDS = ("joints", "parameters", "sensors")
 
 
 class Named(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
@@ -53,18 +56,46 @@ def _models(target: Target) -> list[Mapping[str, Any]]:
 
 
 def _models_at_hand() -> list[Mapping[str, Any]]:
-    from nuc_engine.bout.run import BoutRefused, prepare_bout
-    from nuc_engine.configurations.describe import describe_model
-    from nuc_engine.machine.locations import NotFound, list_configurations
-    from sccils_schemas.problems import SccilsError
+    """Return what the documents of all configurations call their parts; read for names only, and not checked."""
+    from nuc_engine.machine.locations import find_configuration, list_configurations
 
-    models: list[Mapping[str, Any]] = []
-    for name in list_configurations():
-        try:
-            models.append(describe_model(prepare_bout(name, None).model))
-        except (BoutRefused, NotFound, SccilsError):
-            continue  # what is wrong with it is for `nuc validate` to say
-    return models
+    return [_names_in(find_configuration(name)) for name in list_configurations()]
+
+
+def _names_in(folder: Path) -> Mapping[str, Any]:
+    from xml.parsers import expat
+
+    from sccils_schemas.problems import Problems
+    from sccils_schemas.xmlread import MODEL_FILES, read_file
+
+    found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
+    for kind, file in zip(_KINDS, MODEL_FILES, strict=True):
+        parser = expat.ParserCreate()
+        ends: list[str] = []
+
+        def begin(tag: str, attributes: dict[str, str], *, kind: str = kind, ends: list[str] = ends) -> None:
+            if tag == "endpoint":
+                ends.append(tag)
+            elif tag == "joint" or (tag == "hdso" and kind != "joints"):
+                found[kind].append(
+                    {
+                        "name": attributes.get("name", ""),
+                        "fullname": attributes.get("fullname"),
+                        "endpoint": bool(ends),
+                        "kind": attributes.get("abstractType"),
+                    }
+                )
+
+        parser.StartElementHandler = begin
+        parser.StartDoctypeDeclHandler = _no_subset
+        with suppress(expat.ExpatError, ValueError):  # what is wrong with it is for `nuc validate` to say
+            parser.Parse(read_file(folder / file, Problems()) or b"", True)
+    return found
+
+
+def _no_subset(_name: str, _system: str | None, _public: str | None, subset: bool) -> None:
+    if subset:
+        raise ValueError("entities of a document's own are not read")
 
 
 def _joints(model: Mapping[str, Any]) -> list[tuple[str, str]]:

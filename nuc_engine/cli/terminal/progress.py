@@ -107,9 +107,9 @@ class ProgressLine(_Timed):
 class ManyProgress(_Timed):
     """Told how many of how many are finished.
 
-    What was there before the first call counts as done, not as speed. Where items take very different time, the share
-    of the whole's work that is done may be told, too: the time that is left follows from it then. `also` is told
-    behind.
+    It says how many a second, a minute or an hour, and what time is left. What was there before the first call counts
+    as done, not as speed. Where items take very different time, the share of the whole's work that is done may be told,
+    too: the time that is left follows from it then. `also` is told behind.
     """
 
     also = ""
@@ -141,7 +141,12 @@ class ManyProgress(_Timed):
         here = (finished - (self._before or 0)) / total if share is None else max(share, 1e-9)
         left_s = passed_s / here * (1 - (finished / total if share is None else share))
         left = f"about {_span(left_s)} left" if finished < total else f"in {_span(passed_s)}"
-        return f"{finished} of {total} {self._what}, {left}" + (f"; {self.also}" if self.also else "")
+        rate = _rate((finished - (self._before or 0)) / passed_s)
+        return f"{finished} of {total} {self._what}, {rate}, {left}" + (f"; {self.also}" if self.also else "")
+
+
+def _rate(per_s: float) -> str:
+    return f"{per_s:.1f}/s" if per_s >= 1 else f"{60 * per_s:.1f}/min" if per_s >= 1 / 60 else f"{3600 * per_s:.1f}/h"
 
 
 def _span(seconds: float) -> str:
