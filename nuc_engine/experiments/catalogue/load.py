@@ -18,11 +18,13 @@ import msgspec
 from jinja2 import TemplateError
 
 from nuc_engine.experiments.catalogue.asks import Question, RowCriterion
+from nuc_engine.experiments.catalogue.cuts import counted as foretold
 from nuc_engine.experiments.catalogue.felt import told
 from nuc_engine.experiments.catalogue.gradual import counted
 from nuc_engine.experiments.catalogue.muscles import draw_figure_7_10
 from nuc_engine.experiments.catalogue.muscles import pooled as spreads
 from nuc_engine.experiments.catalogue.nested import AnyAsk, Nested
+from nuc_engine.experiments.catalogue.phase import by_phase, draw_phase_map
 from nuc_engine.experiments.catalogue.speed import draw_figure_7_11
 from nuc_engine.experiments.catalogue.unloading import Promoted
 from nuc_engine.experiments.catalogue.unloading import pooled as gains
@@ -44,8 +46,8 @@ HERE = Path(__file__).parent
 CHAPTER, TEXTS, OTHER_RUNS = HERE / "chapter7", HERE / "texts", HERE / "other_runs.toml"
 NEXT = HERE / "chapter9"
 """What the dissertation wanted next."""
-_SUMMARIES = {"": None, "caught": counted, "spreads": spreads, "gains": gains}
-_PICTURES = {"": None, "figure 7-10": draw_figure_7_10, "figure 7-11": draw_figure_7_11}
+_SUMMARIES = {"": None, "caught": counted, "spreads": spreads, "gains": gains, "foretold": foretold, "phase": by_phase}
+_PICTURES = {"": None, "figure 7-10": draw_figure_7_10, "figure 7-11": draw_figure_7_11, "phase": draw_phase_map}
 _LEVEL = Literal["level"]
 _T = TypeVar("_T")
 BOUT = "bout"
@@ -132,8 +134,8 @@ class _Row(_Strict, kw_only=True):
     robot: tuple[int, int] | None = None
     robot_kicked: tuple[int, int] | None = None
     reservation: str = ""
-    summary: Literal["", "caught", "spreads", "gains"] = ""
-    picture: Literal["", "figure 7-10", "figure 7-11"] = ""
+    summary: Literal["", "caught", "spreads", "gains", "foretold", "phase"] = ""
+    picture: Literal["", "figure 7-10", "figure 7-11", "phase"] = ""
 
 
 class _Experiment(_Strict, kw_only=True):

@@ -20,6 +20,7 @@ from nuc_engine.experiments.catalogue.asks import (
     Starts,
     last_lift_off_s,
 )
+from nuc_engine.experiments.catalogue.cuts import Foretold
 from nuc_engine.experiments.catalogue.felt import Felt
 from nuc_engine.experiments.catalogue.gradual import (
     BackwardSteps,
@@ -32,6 +33,7 @@ from nuc_engine.experiments.catalogue.gradual import (
 )
 from nuc_engine.experiments.catalogue.joints import AnotherPattern, JointPhase, KicksAfter
 from nuc_engine.experiments.catalogue.muscles import LiftOff, Steadier
+from nuc_engine.experiments.catalogue.phase import Arrives, Sooner
 from nuc_engine.experiments.catalogue.speed import Faster
 from nuc_engine.experiments.catalogue.spreads import Narrower, SameMedian, ThinnerTails, TwoModes
 from nuc_engine.experiments.catalogue.stick import Drifts, LiftOffLags, OnsetsApart, StepPath
@@ -133,6 +135,9 @@ AnyAsk = (
     | LiftOffLags
     | StepPath
     | Drifts
+    | Foretold
+    | Arrives
+    | Sooner
     | AsSeenShare
     | NotSo
     | ReasonCount
