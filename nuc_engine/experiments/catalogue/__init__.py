@@ -1,5 +1,6 @@
-"""The experiments of chapter 7: bouts, criteria, controls and words, as data in `chapter7`, one file per group of rows;
-those that chapter 9 asks for are in `chapter9`.
+"""The experiments of chapter 7: bouts, criteria, controls and words, as data in `chapter7`, one file per group of rows.
+
+Those that chapter 9 asks for are in `chapter9`.
 
     asks         what a criterion asks of the bouts of one repetition, by name
     cuts         asks about a leg with a sensor cut

@@ -33,7 +33,7 @@ from nuc_engine.experiments.catalogue.gradual import (
 )
 from nuc_engine.experiments.catalogue.joints import AnotherPattern, JointPhase, KicksAfter
 from nuc_engine.experiments.catalogue.muscles import LiftOff, Steadier
-from nuc_engine.experiments.catalogue.phase import Arrives, Sooner
+from nuc_engine.experiments.catalogue.phase import Arrives
 from nuc_engine.experiments.catalogue.speed import Faster
 from nuc_engine.experiments.catalogue.spreads import Narrower, SameMedian, ThinnerTails, TwoModes
 from nuc_engine.experiments.catalogue.stick import Drifts, LiftOffLags, OnsetsApart, StepPath
@@ -137,7 +137,6 @@ AnyAsk = (
     | Drifts
     | Foretold
     | Arrives
-    | Sooner
     | AsSeenShare
     | NotSo
     | ReasonCount

@@ -26,6 +26,7 @@ from nuc_engine.experiments.protocol import Observation, Observations, TableRow,
 
 _PHASE, _SWING, _TAKES = "phase", "changed in swing (share)", "transient (s)"
 _THERE = "as wanted in the end (share)"
+_DISTINCT = "bouts that differ from each other"
 _IN_A_ROW = 3
 """So many steps of the new behaviour in a row end the transient; so many before the change give a period."""
 
@@ -54,6 +55,7 @@ class Arrives(Question, kw_only=True, tag="arrives"):
             )
             numbers[f"{label}: {_TAKES}"] = self._takes_s(one, changed_s)
             numbers[f"{label}: {_THERE}"] = float(not any(self._against(one, name) for name in self.windows))
+        numbers[_DISTINCT] = float(len({_course(one) for one in self.of(seen)}))
         return Found(numbers=numbers)
 
     def _against(self, one: Observation, name: str) -> tuple[str, ...]:
@@ -82,20 +84,8 @@ class Arrives(Question, kw_only=True, tag="arrives"):
         return math.nan
 
 
-class Sooner(Arrives, kw_only=True, tag="sooner"):
-    """Whether the transient is shorter, in the median, in the bouts of `early` than in those of `late`, by so much."""
-
-    early: tuple[str, ...]
-    late: tuple[str, ...]
-    by_s: float
-
-    def look(self, seen: Observations) -> Found:
-        """Return both medians, and a reason unless the difference is as large as asked for."""
-        times = {label: self._takes_s(seen[label], self.changed_s(seen[label])) for label in (*self.early, *self.late)}
-        early, late = (median_of_known([times[label] for label in own]) for own in (self.early, self.late))
-        gain = late - early
-        reason = f"the transient is shorter by {gain:.2f} s, expected at least {self.by_s:g} s"
-        return Found(() if gain >= self.by_s else (reason,), {"shorter by (s)": gain})
+def _course(one: Observation) -> bytes:
+    return b"".join(module.angle_deg.tobytes() for module in one.leg.modules)
 
 
 def phase(steps: Steps, at_s: float) -> float:
