@@ -4,6 +4,7 @@ Those that chapter 9 asks for are in `chapter9`.
 
     asks         what a criterion asks of the bouts of one repetition, by name
     cuts         asks about a leg with a sensor cut
+    drive        asks which activations set the speed, and what more drive does
     felt         what a leg feels of being unloaded, by its own means or when it is told
     gradual      asks about a leg whose values change while it walks
     joints       asks about a leg that is taken apart

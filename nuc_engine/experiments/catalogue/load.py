@@ -19,6 +19,7 @@ from jinja2 import TemplateError
 
 from nuc_engine.experiments.catalogue.asks import Question, RowCriterion
 from nuc_engine.experiments.catalogue.cuts import counted as foretold
+from nuc_engine.experiments.catalogue.drive import draw_drive
 from nuc_engine.experiments.catalogue.felt import told
 from nuc_engine.experiments.catalogue.gradual import counted
 from nuc_engine.experiments.catalogue.muscles import draw_figure_7_10
@@ -47,7 +48,13 @@ CHAPTER, TEXTS, OTHER_RUNS = HERE / "chapter7", HERE / "texts", HERE / "other_ru
 NEXT = HERE / "chapter9"
 """What the dissertation wanted next."""
 _SUMMARIES = {"": None, "caught": counted, "spreads": spreads, "gains": gains, "foretold": foretold, "phase": by_phase}
-_PICTURES = {"": None, "figure 7-10": draw_figure_7_10, "figure 7-11": draw_figure_7_11, "phase": draw_phase_map}
+_PICTURES = {
+    "": None,
+    "figure 7-10": draw_figure_7_10,
+    "figure 7-11": draw_figure_7_11,
+    "phase": draw_phase_map,
+    "drive": draw_drive,
+}
 _LEVEL = Literal["level"]
 _T = TypeVar("_T")
 BOUT = "bout"
@@ -135,7 +142,7 @@ class _Row(_Strict, kw_only=True):
     robot_kicked: tuple[int, int] | None = None
     reservation: str = ""
     summary: Literal["", "caught", "spreads", "gains", "foretold", "phase"] = ""
-    picture: Literal["", "figure 7-10", "figure 7-11", "phase"] = ""
+    picture: Literal["", "figure 7-10", "figure 7-11", "phase", "drive"] = ""
 
 
 class _Experiment(_Strict, kw_only=True):

@@ -21,6 +21,7 @@ from nuc_engine.experiments.catalogue.asks import (
     last_lift_off_s,
 )
 from nuc_engine.experiments.catalogue.cuts import Foretold
+from nuc_engine.experiments.catalogue.drive import Overdriven, SetTheSpeed
 from nuc_engine.experiments.catalogue.felt import Felt
 from nuc_engine.experiments.catalogue.gradual import (
     BackwardSteps,
@@ -136,6 +137,8 @@ AnyAsk = (
     | StepPath
     | Drifts
     | Foretold
+    | SetTheSpeed
+    | Overdriven
     | Arrives
     | AsSeenShare
     | NotSo
