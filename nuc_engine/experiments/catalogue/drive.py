@@ -53,10 +53,10 @@ class SetTheSpeed(Paced, kw_only=True, tag="set the speed"):
 
 
 class Overdriven(Paced, kw_only=True, tag="overdriven"):
-    """Whether drive, from bout to bout, makes steps faster up to a level only, and then slower and less dispersed.
+    """Whether drive, from bout to bout, makes steps faster up to a level, and then slower and less dispersed.
 
-    The last bout's period has to be longer than the shortest by `share`, and the dispersion of its period, as a share of
-    it, smaller than at the shortest.
+    The last bout's period has to be longer than the shortest by `share`, and the dispersion of its period, as a share
+    of it, smaller than at the shortest.
     """
 
     share: float
