@@ -142,10 +142,11 @@ def draw_phase_map(row: TableRow, trials: Sequence[Trial], path: Path) -> None:
     from nuc_engine.figures.canvas import house_style, new_figure
 
     with house_style():
-        figure = new_figure(7.0, 4.2)
-        above, below = figure.subplots(2, 1, sharex=True)
+        timed = any(math.isfinite(value) for trial in trials for name, value in trial.numbers.items() if _TAKES in name)
+        figure = new_figure(7.0, 4.2 if timed else 2.4)
+        panels = figure.subplots(2 if timed else 1, 1, sharex=True, squeeze=False)[:, 0]
+        above = panels[0]
         labels = [plan.label for plan in row.bouts]
-        middles: list[float] = []
         for label in labels:
             bouts = [
                 {what: trial.numbers[f"{label}: {what}"] for what in (_PHASE, _SWING, _THERE, _TAKES)}
@@ -155,7 +156,6 @@ def draw_phase_map(row: TableRow, trials: Sequence[Trial], path: Path) -> None:
             if not bouts:
                 continue
             at = float(np.nanmedian([bout[_PHASE] for bout in bouts]))
-            middles.append(at)
             there = [bout[_THERE] for bout in bouts]
             low, high = wilson(round(sum(there)), len(there))
             share = sum(there) / len(there)
@@ -165,13 +165,14 @@ def draw_phase_map(row: TableRow, trials: Sequence[Trial], path: Path) -> None:
             bars = [[max(0.0, share - low)], [max(0.0, high - share)]]
             above.errorbar([at], [share], yerr=bars, color=color, marker=mark, capsize=2)
             known = [bout[_TAKES] for bout in bouts if math.isfinite(bout[_TAKES])]
-            x = [bout[_PHASE] for bout in bouts if math.isfinite(bout[_TAKES])]
-            below.plot(x, known, linestyle="", marker=mark, color=color, markersize=3, alpha=0.45)
             if known:
-                below.plot([at], [float(np.median(known))], marker="_", markersize=16, color="black")
+                x = [bout[_PHASE] for bout in bouts if math.isfinite(bout[_TAKES])]
+                panels[1].plot(x, known, linestyle="", marker=mark, color=color, markersize=3, alpha=0.45)
+                panels[1].plot([at], [float(np.median(known))], marker="_", markersize=16, color="black")
         above.set_ylim(-0.05, 1.05)
         above.set_ylabel("as wanted in the end\n(share, 95 %)")
-        below.set_ylabel("transient (s)\nlines: medians")
-        below.set_ylim(bottom=0)
-        below.set_xlabel("phase of the step at the change (0: lift-off; circles: in swing, squares: in stance)")
+        if timed:
+            panels[1].set_ylabel("transient (s)\nlines: medians")
+            panels[1].set_ylim(bottom=0)
+        panels[-1].set_xlabel("phase of the step at the change (0: lift-off; circles: in swing, squares: in stance)")
         figure.savefig(path, format="svg", metadata={"Date": None})
