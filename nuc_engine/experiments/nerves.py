@@ -26,7 +26,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class AwaitedChange:
     """What the script writes at once at `at_s` is written `after_s` after a rule was first true from `from_s` on."""
 
     at_s: float
@@ -50,7 +50,7 @@ def cut(script: HdsoScript, cuts: tuple[Cut, ...]) -> HdsoScript:
     return replace(script, entries=(*script.entries, *clamps), version="0.2") if cuts else script
 
 
-def waiting(script: HdsoScript, waits: tuple[Wait, ...]) -> HdsoScript:
+def waiting(script: HdsoScript, waits: tuple[AwaitedChange, ...]) -> HdsoScript:
     """Return the script with what it writes at once at these times waiting for a rule.
 
     Raises BoutRefused for a time at which nothing is written at once.

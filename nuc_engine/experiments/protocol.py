@@ -21,7 +21,7 @@ from typing import Literal
 from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import LegTracks
-from nuc_engine.experiments.nerves import Cut, Wait
+from nuc_engine.experiments.nerves import AwaitedChange, Cut
 
 Part = Literal["before", "interim", "final"]
 """Before: what the leg has to do for the rest to mean anything. Final: where a kick may be given when it is needed."""
@@ -66,7 +66,7 @@ class BoutPlan:
     plant: Mapping[str, float] = field(default_factory=dict[str, float])
     edits: Mapping[tuple[int, float], float | None] = field(default_factory=dict[tuple[int, float], float | None])
     moved: Mapping[float, float] = field(default_factory=dict[float, float])
-    waits: tuple[Wait, ...] = ()
+    waits: tuple[AwaitedChange, ...] = ()
     cuts: tuple[Cut, ...] = ()
     kicks_s: tuple[float, ...] = ()
     start_kick_s: float | None = None

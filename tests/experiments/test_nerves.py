@@ -8,7 +8,7 @@ import pytest
 
 from nuc_engine.bout.run import BoutRefused
 from nuc_engine.experiments.edits import is_edited, script_of
-from nuc_engine.experiments.nerves import Cut, Wait
+from nuc_engine.experiments.nerves import AwaitedChange, Cut
 from nuc_engine.experiments.sharing import course_of
 from nuc_engine.experiments.trials import run_plan, watch_plan
 from sccils_schemas.documents import HdsoMod, HdsoScript, SenseClamp, When
@@ -16,7 +16,7 @@ from sccils_schemas.parser import parse
 from tests.experiments import tiny
 
 CUT = Cut("FT_angle", 0.0, 1.0)
-WAIT = Wait(20.0, "FT_angle > TC1_proDEP_FTang", 1.0, 0.1)
+WAIT = AwaitedChange(20.0, "FT_angle > TC1_proDEP_FTang", 1.0, 0.1)
 
 
 def entries(plan, folder):
@@ -46,7 +46,7 @@ def test_what_is_written_at_once_waits_as_a_whole(tmp_path):
 
 def test_nothing_that_could_wait_is_refused(tmp_path):
     with pytest.raises(BoutRefused, match="21 s: the script writes nothing at once then"):
-        script_of(tiny.plan(script="experiment_a", waits=(Wait(21.0, "FT_angle", 1.0),)), tmp_path)
+        script_of(tiny.plan(script="experiment_a", waits=(AwaitedChange(21.0, "FT_angle", 1.0),)), tmp_path)
 
 
 @pytest.mark.parametrize("change", [{"cuts": (CUT,)}, {"waits": (WAIT,)}])

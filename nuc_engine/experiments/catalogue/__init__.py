@@ -11,8 +11,8 @@ Those that chapter 9 asks for are in `chapter9`.
     load         reads the experiments from both, with their texts and other runs
     muscles      asks about muscle models of the tibia
     nested       asks made of other asks, and `AnyAsk`
-    pictures     pictures over all repetitions of a row, after Figures 7-10 and 7-11
     phase        asks about the phase of the step at which a changeset comes
+    pictures     pictures over all repetitions of a row, after Figures 7-10 and 7-11
     rules_alone  where a leg with a sensor cut ends up by its rules alone
     speed        whether the step gets shorter from level to level
     spreads      asks about ten minutes of both muscle models, a claim each

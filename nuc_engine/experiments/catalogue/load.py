@@ -29,7 +29,7 @@ from nuc_engine.experiments.catalogue.phase import by_phase, draw_phase_map
 from nuc_engine.experiments.catalogue.speed import draw_figure_7_11
 from nuc_engine.experiments.catalogue.unloading import Promoted
 from nuc_engine.experiments.catalogue.unloading import pooled as gains
-from nuc_engine.experiments.nerves import Cut, Wait
+from nuc_engine.experiments.nerves import AwaitedChange, Cut
 from nuc_engine.experiments.protocol import (
     Again,
     BoutPlan,
@@ -358,7 +358,8 @@ def _plan(bout: _Bout, rows: Mapping[str, TableRow] = MappingProxyType({}), leve
         label=bout.label or plan.label,
         edits={(edit.hdso, edit.at_s): _at(edit.value, level) for edit in bout.edits},
         moved={float(old): _at(new, level) for old, new in bout.moved.items() if float(old) != _at(new, level)},
-        waits=tuple(Wait(each.at_s, each.rule, each.from_s, each.after_s) for each in bout.waits) or plan.waits,
+        waits=tuple(AwaitedChange(each.at_s, each.rule, each.from_s, each.after_s) for each in bout.waits)
+        or plan.waits,
         cuts=tuple(Cut(each.sensor, each.value, each.at_s) for each in bout.cuts) or plan.cuts,
     )
     if bout.told_s is None:
