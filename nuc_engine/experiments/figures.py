@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 WIDE_IN = 8.0
 """Width of a figure: on a page of 17 cm letters are 5.8 points and more."""
+MOST_PANELS = 12
+"""So many bouts of a repetition are drawn, the first ones."""
 LONGEST_S, LONGEST_TOGETHER_S = 120.0, 60.0
 """A longer bout is shown by its last `PART_S` seconds; the second where all joints are in one panel, told apart by
 dashes, which must not be longer than what they draw."""
@@ -159,6 +161,7 @@ def angle_figure(shown: DrawnBout) -> Drawing:
 
 def comparison_figure(shown: Sequence[DrawnBout]) -> Drawing:
     """Return one panel per bout of a repetition: the angles of its joints, the end of long bouts only."""
+    shown = shown[:MOST_PANELS]
     figure = new_figure(WIDE_IN, 0.7 + 1.3 * len(shown))
     panels: list[Axes] = list(figure.subplots(len(shown), 1, squeeze=False)[:, 0])
     for axes, each in zip(panels, shown, strict=True):
@@ -232,11 +235,12 @@ def angle_caption(row: TableRow, trial: Trial, shown: Sequence[DrawnBout]) -> st
         trial.kicks, f"kicked {trial.kicks} times because it was needed"
     )
     longest_s = LONGEST_TOGETHER_S if len(shown) > 1 else LONGEST_S
+    first = f" The first {MOST_PANELS} of {len(shown)} bouts are drawn." if len(shown) > MOST_PANELS else ""
     part = f" Of a long bout the last {PART_S:g} s are shown." if any(s.bout.end_s > longest_s for s in shown) else ""
     return (
         f"Joint angles of {row.name}, seed {trial.seed} ({trial.state}; {kicks}). {windows}. Dashed lines:"
         f" changesets, of gradual ones the first and the last step; dotted lines with a triangle: what was done to the"
-        f" leg by hand, named below where there is room.{part}"
+        f" leg by hand, named below where there is room.{part}{first}"
     )
 
 

@@ -1,13 +1,19 @@
 """The experiments of chapter 7: bouts, criteria, controls and words, as data in `chapter7`, one file per group of rows.
 
+Those that chapter 9 asks for are in `chapter9`.
+
     asks         what a criterion asks of the bouts of one repetition, by name
+    cuts         asks about a leg with a sensor cut
+    drive        asks which activations set the speed, and what more drive does
     felt         what a leg feels of being unloaded, by its own means or when it is told
     gradual      asks about a leg whose values change while it walks
     joints       asks about a leg that is taken apart
-    load         reads the experiments from `chapter7`, with their texts and other runs
+    load         reads the experiments from both, with their texts and other runs
     muscles      asks about muscle models of the tibia
     nested       asks made of other asks, and `AnyAsk`
+    phase        asks about the phase of the step at which a changeset comes
     pictures     pictures over all repetitions of a row, after Figures 7-10 and 7-11
+    rules_alone  where a leg with a sensor cut ends up by its rules alone
     speed        whether the step gets shorter from level to level
     spreads      asks about ten minutes of both muscle models, a claim each
     stick        asks about the stick insect's step: onsets, lags, its path, and drift

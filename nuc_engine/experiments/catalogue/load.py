@@ -18,14 +18,18 @@ import msgspec
 from jinja2 import TemplateError
 
 from nuc_engine.experiments.catalogue.asks import Question, RowCriterion
+from nuc_engine.experiments.catalogue.cuts import counted as foretold
+from nuc_engine.experiments.catalogue.drive import draw_drive
 from nuc_engine.experiments.catalogue.felt import told
 from nuc_engine.experiments.catalogue.gradual import counted
 from nuc_engine.experiments.catalogue.muscles import draw_figure_7_10
 from nuc_engine.experiments.catalogue.muscles import pooled as spreads
 from nuc_engine.experiments.catalogue.nested import AnyAsk, Nested
+from nuc_engine.experiments.catalogue.phase import by_phase, draw_phase_map
 from nuc_engine.experiments.catalogue.speed import draw_figure_7_11
 from nuc_engine.experiments.catalogue.unloading import Promoted
 from nuc_engine.experiments.catalogue.unloading import pooled as gains
+from nuc_engine.experiments.nerves import AwaitedChange, Cut
 from nuc_engine.experiments.protocol import (
     Again,
     BoutPlan,
@@ -41,8 +45,16 @@ from nuc_engine.experiments.templates import filled
 
 HERE = Path(__file__).parent
 CHAPTER, TEXTS, OTHER_RUNS = HERE / "chapter7", HERE / "texts", HERE / "other_runs.toml"
-_SUMMARIES = {"": None, "caught": counted, "spreads": spreads, "gains": gains}
-_PICTURES = {"": None, "figure 7-10": draw_figure_7_10, "figure 7-11": draw_figure_7_11}
+NEXT = HERE / "chapter9"
+"""What the dissertation wanted next."""
+_SUMMARIES = {"": None, "caught": counted, "spreads": spreads, "gains": gains, "foretold": foretold, "phase": by_phase}
+_PICTURES = {
+    "": None,
+    "figure 7-10": draw_figure_7_10,
+    "figure 7-11": draw_figure_7_11,
+    "phase": draw_phase_map,
+    "drive": draw_drive,
+}
 _LEVEL = Literal["level"]
 _T = TypeVar("_T")
 BOUT = "bout"
@@ -74,6 +86,19 @@ class _Edit(_Strict, kw_only=True):
     value: float | _LEVEL | tuple[float, float]
 
 
+class _Wait(_Strict, kw_only=True):
+    at_s: float
+    rule: str
+    from_s: float
+    after_s: float = 0.0
+
+
+class _Cut(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    sensor: str
+    value: float | Literal["hold"]
+    at_s: float
+
+
 class _Bout(_Strict, kw_only=True):
     """A bout, or the one of a `row` with some things changed."""
 
@@ -87,6 +112,8 @@ class _Bout(_Strict, kw_only=True):
     plant: dict[str, float | _LEVEL] = {}
     edits: tuple[_Edit, ...] = ()
     moved: dict[str, float | _LEVEL] = {}
+    waits: tuple[_Wait, ...] = ()
+    cuts: tuple[_Cut, ...] = ()
     told_s: float | None = None
     kicks_s: tuple[float, ...] = ()
     start_kick_s: float | None = None
@@ -114,8 +141,8 @@ class _Row(_Strict, kw_only=True):
     robot: tuple[int, int] | None = None
     robot_kicked: tuple[int, int] | None = None
     reservation: str = ""
-    summary: Literal["", "caught", "spreads", "gains"] = ""
-    picture: Literal["", "figure 7-10", "figure 7-11"] = ""
+    summary: Literal["", "caught", "spreads", "gains", "foretold", "phase"] = ""
+    picture: Literal["", "figure 7-10", "figure 7-11", "phase", "drive"] = ""
 
 
 class _Experiment(_Strict, kw_only=True):
@@ -208,15 +235,20 @@ class _Chapter:
         return {**self._shaped(self.file.shapes[name]), **{key: own for key, own in table.items() if key != "like"}}
 
 
+def chapter_files(folder: Path | None = None) -> list[Path]:
+    """Return the files that hold the experiments: of one folder, or of both chapters."""
+    return [path for each in ((CHAPTER, NEXT) if folder is None else (folder,)) for path in sorted(each.glob("*.toml"))]
+
+
 @cache
 def load_experiments(
-    folder: Path = CHAPTER, texts: Path = TEXTS, other_runs: Path = OTHER_RUNS
+    folder: Path | None = None, texts: Path = TEXTS, other_runs: Path = OTHER_RUNS
 ) -> tuple[Experiment, ...]:
-    """Return the experiments of a folder's files, in the order of their names.
+    """Return the experiments of a folder's files, or of all there are, in the order of their names.
 
     Raises ExperimentError for what is not as expected.
     """
-    sources = [_Chapter(path, _read(path, _File)) for path in sorted(folder.glob("*.toml"))]
+    sources = [_Chapter(path, _read(path, _File)) for path in chapter_files(folder)]
     runs = _read(other_runs, _OtherRuns)
     found = [
         _experiment(own, source.file.seed, _sections(texts / f"{own.name}.md"), runs)
@@ -326,6 +358,9 @@ def _plan(bout: _Bout, rows: Mapping[str, TableRow] = MappingProxyType({}), leve
         label=bout.label or plan.label,
         edits={(edit.hdso, edit.at_s): _at(edit.value, level) for edit in bout.edits},
         moved={float(old): _at(new, level) for old, new in bout.moved.items() if float(old) != _at(new, level)},
+        waits=tuple(AwaitedChange(each.at_s, each.rule, each.from_s, each.after_s) for each in bout.waits)
+        or plan.waits,
+        cuts=tuple(Cut(each.sensor, each.value, each.at_s) for each in bout.cuts) or plan.cuts,
     )
     if bout.told_s is None:
         return plan

@@ -20,6 +20,8 @@ from nuc_engine.experiments.catalogue.asks import (
     Starts,
     last_lift_off_s,
 )
+from nuc_engine.experiments.catalogue.cuts import Foretold
+from nuc_engine.experiments.catalogue.drive import Overdriven, SetTheSpeed
 from nuc_engine.experiments.catalogue.felt import Felt
 from nuc_engine.experiments.catalogue.gradual import (
     BackwardSteps,
@@ -32,6 +34,7 @@ from nuc_engine.experiments.catalogue.gradual import (
 )
 from nuc_engine.experiments.catalogue.joints import AnotherPattern, JointPhase, KicksAfter
 from nuc_engine.experiments.catalogue.muscles import LiftOff, Steadier
+from nuc_engine.experiments.catalogue.phase import Arrives
 from nuc_engine.experiments.catalogue.speed import Faster
 from nuc_engine.experiments.catalogue.spreads import Narrower, SameMedian, ThinnerTails, TwoModes
 from nuc_engine.experiments.catalogue.stick import Drifts, LiftOffLags, OnsetsApart, StepPath
@@ -133,6 +136,10 @@ AnyAsk = (
     | LiftOffLags
     | StepPath
     | Drifts
+    | Foretold
+    | SetTheSpeed
+    | Overdriven
+    | Arrives
     | AsSeenShare
     | NotSo
     | ReasonCount
