@@ -119,10 +119,10 @@ class _Watcher:
         )
 
     def sensors(self, now_ns: int, store: Store) -> None:
-        """Keep angles and loads."""
-        del store
+        """Keep angles and loads as they were measured, whatever is sensed of them."""
         self._sensor_ns.append(now_ns)
-        self._sensors.extend(self._read())
+        numbers = self._read()
+        self._sensors.extend(store.measured(self._columns, numbers) if store.parted else numbers)
 
     def states(self, now_ns: int, board: Board) -> None:
         """Keep the action of every joint."""

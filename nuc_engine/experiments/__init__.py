@@ -10,6 +10,7 @@
     explain            the verdict of their row, what came of its probes, its other runs
     figures            pictures of one representative repetition of a row
     live               the rows of an experiment on a real leg, or on an emulated one in real time
+    nerves             what chapter 9 does to a script: sensors that are cut, and writes that wait for what is sensed
     page               markdown pages of experiments and the table over all of them, from verdicts
     probes             experiments beside a row that came out otherwise, or not firmly as seen
     protocol           what an experiment is

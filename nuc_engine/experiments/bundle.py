@@ -22,7 +22,7 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from nuc_engine.experiments.catalogue import EXPERIMENTS
-from nuc_engine.experiments.catalogue.load import CHAPTER
+from nuc_engine.experiments.catalogue.load import chapter_files
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, TableRow, Trial
 from nuc_engine.experiments.record import VERDICT_FILE, RecordError, read_verdict, row_record, trial_record
 from nuc_engine.experiments.sources import file_names, pointer_paths, source_paths
@@ -107,7 +107,7 @@ def write_bundle(path: Path, pages: Path) -> int:
         versions[experiment.name] = {"commit": verdict.sources.commit, **verdict.sources.versions}
     if not versions:
         raise BundleError(f"{pages}: has no verdict; expected folders with {VERDICT_FILE}, as --pages writes them")
-    files |= {f"{CRITERIA}/{source.name}": source.read_bytes() for source in CHAPTER.glob("*.toml")}
+    files |= {f"{CRITERIA}/{source.name}": source.read_bytes() for source in chapter_files()}
     files[VERSIONS] = json.dumps(versions, indent=1).encode()
     files[SUMS] = "".join(f"{_sum(data)}  {name}\n" for name, data in sorted(files.items())).encode()
     draft = path.with_name(f"{path.name}.new")
@@ -141,9 +141,7 @@ def check_bundle(path: Path, repetitions: int, told: Callable[[int, int], None] 
     changed = {name for name in expected if _sum(files.get(name, b"")) != expected[name]}
     changed |= files.keys() - expected.keys() - {SUMS}
     criteria = [
-        source.name
-        for source in CHAPTER.glob("*.toml")
-        if files.get(f"{CRITERIA}/{source.name}") != source.read_bytes()
+        source.name for source in chapter_files() if files.get(f"{CRITERIA}/{source.name}") != source.read_bytes()
     ]
     repeated: list[Repeated] = []
     with tempfile.TemporaryDirectory(prefix="nuc-bundle-") as scratch:
@@ -156,7 +154,7 @@ def check_bundle(path: Path, repetitions: int, told: Callable[[int, int], None] 
         rests_on = {each.name: file_names(plan for row in each.rows for plan in _bouts(row)) for each, _ in there}
         pointers = pointer_paths(plan for each, _ in there for row in each.rows for plan in _bouts(row))
         documents = {name for names in rests_on.values() for name in names} | pointers.keys()
-        known = {SUMS, README, VERSIONS, *(f"{CRITERIA}/{source.name}" for source in CHAPTER.glob("*.toml"))}
+        known = {SUMS, README, VERSIONS, *(f"{CRITERIA}/{source.name}" for source in chapter_files())}
         known |= documents | set(pages.values())
         wrong = [f"{name}: no verdict rests on it; it was left aside" for name in sorted(files.keys() - known)]
         wrong += [

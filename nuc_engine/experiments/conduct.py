@@ -18,7 +18,7 @@ from nuc_engine.experiments.course import (
     run_rows,
     unheard,
 )
-from nuc_engine.experiments.edits import check_edits
+from nuc_engine.experiments.edits import check_edits, is_edited
 from nuc_engine.experiments.live import BoutRunner, Operator, Wait, collect_live
 from nuc_engine.experiments.probes import Probed, evidence, run_probes
 from nuc_engine.experiments.protocol import BoutPlan, Experiment, TableRow, Trial
@@ -48,7 +48,7 @@ def check(experiments: Sequence[Experiment]) -> None:
             prepare_bout(plan.config, plan.script, values=plan.values)
         except BoutRefused as error:
             refused |= dict.fromkeys(str(error).splitlines())
-    for plan in (plan for each in experiments for plan in _plans(each) if plan.edits or plan.moved):
+    for plan in (plan for each in experiments for plan in _plans(each) if is_edited(plan)):
         try:
             check_edits(plan)
         except BoutRefused as error:

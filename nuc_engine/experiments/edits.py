@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nuc_engine.batch.scratch import scratch_folder
 from nuc_engine.bout.run import BoutRefused, prepare_bout
+from nuc_engine.experiments.nerves import cut, waiting
 from nuc_engine.experiments.protocol import BoutPlan
 from sccils_schemas.documents import Gradual, HdsoMod, HdsoScript, ScriptEntry
 from sccils_schemas.writer import write
@@ -22,14 +23,20 @@ def script_of(plan: BoutPlan, folder: Path) -> str | None:
 
     Raises BoutRefused for edits of a bout without a script, and where there is nothing to leave out.
     """
-    if not (plan.edits or plan.moved):
+    if not is_edited(plan):
         return plan.script
     script = None if plan.script is None else prepare_bout(plan.config, plan.script).script
     if script is None:
         raise BoutRefused(f"{plan.label}: edits without a script; expected a script they can be made in")
     path = folder / f"{plan.label.replace(' ', '_')}.xml"
-    path.write_bytes(write(moved(edited(script, plan.edits), plan.moved)))
+    whole = cut(waiting(moved(edited(script, plan.edits), plan.moved), plan.waits), plan.cuts)
+    path.write_bytes(write(whole))
     return str(path)
+
+
+def is_edited(plan: BoutPlan) -> bool:
+    """Say whether a bout's script is its own no more."""
+    return bool(plan.edits or plan.moved or plan.waits or plan.cuts)
 
 
 def check_edits(plan: BoutPlan) -> None:

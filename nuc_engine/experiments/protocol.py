@@ -21,6 +21,7 @@ from typing import Literal
 from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import LegTracks
+from nuc_engine.experiments.nerves import Cut, Wait
 
 Part = Literal["before", "interim", "final"]
 """Before: what the leg has to do for the rest to mean anything. Final: where a kick may be given when it is needed."""
@@ -50,7 +51,8 @@ class BoutPlan:
 
     `edits` change the script: (HDSO id, time in s) -> the value it writes then, or reaches in the gradual change that
     begins then; what is not written there is added. None leaves the write out. `moved` has all that the script writes
-    at once at a time (s) written at another one; it comes after the edits.
+    at once at a time (s) written at another one; it comes after the edits. After it come `waits`, what is written at
+    once and waits for a rule, and `cuts`, sensors that are cut.
     `kicks_s` are the instants, within final windows, at which a kick is given when the leg does not do there what is
     wanted: first none, then one, then two. `start_kick_s` likewise, in a window before.
     """
@@ -64,6 +66,8 @@ class BoutPlan:
     plant: Mapping[str, float] = field(default_factory=dict[str, float])
     edits: Mapping[tuple[int, float], float | None] = field(default_factory=dict[tuple[int, float], float | None])
     moved: Mapping[float, float] = field(default_factory=dict[float, float])
+    waits: tuple[Wait, ...] = ()
+    cuts: tuple[Cut, ...] = ()
     kicks_s: tuple[float, ...] = ()
     start_kick_s: float | None = None
 

@@ -231,7 +231,9 @@ def _prepared(recipe: _Recipe) -> Prepared:
 
 def _name(plan: BoutPlan) -> str:
     parts: tuple[Mapping[object, object], ...] = (plan.values, plan.plant, plan.edits, plan.moved)  # pyright: ignore[reportAssignmentType]
-    return repr((plan.config, plan.script, plan.duration_s, *(tuple(part.items()) for part in parts)))
+    return repr(
+        (plan.config, plan.script, plan.duration_s, *(tuple(part.items()) for part in parts), plan.waits, plan.cuts)
+    )
 
 
 def _files(plan: BoutPlan, *, with_script: bool) -> Files:

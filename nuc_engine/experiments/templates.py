@@ -176,7 +176,8 @@ def differences(plan: BoutPlan) -> str:
     """Return in what a bout differs from its configuration and script."""
     edits = {f"{hdso} at {time_s:g} s": value for (hdso, time_s), value in plan.edits.items()}
     given = {**plan.values, **plan.plant, **edits}.items()
-    return ", ".join(f"{name} left out" if value is None else f"{name} = {value:g}" for name, value in given) or "-"
+    written = [f"{name} left out" if value is None else f"{name} = {value:g}" for name, value in given]
+    return ", ".join((*written, *map(str, (*plan.waits, *plan.cuts)))) or "-"
 
 
 _FILTERS: tuple[Callable[..., object], ...] = (

@@ -26,6 +26,7 @@ from nuc_engine.experiments.catalogue.nested import AnyAsk, Nested
 from nuc_engine.experiments.catalogue.speed import draw_figure_7_11
 from nuc_engine.experiments.catalogue.unloading import Promoted
 from nuc_engine.experiments.catalogue.unloading import pooled as gains
+from nuc_engine.experiments.nerves import Cut, Wait
 from nuc_engine.experiments.protocol import (
     Again,
     BoutPlan,
@@ -41,6 +42,8 @@ from nuc_engine.experiments.templates import filled
 
 HERE = Path(__file__).parent
 CHAPTER, TEXTS, OTHER_RUNS = HERE / "chapter7", HERE / "texts", HERE / "other_runs.toml"
+NEXT = HERE / "chapter9"
+"""What the dissertation wanted next."""
 _SUMMARIES = {"": None, "caught": counted, "spreads": spreads, "gains": gains}
 _PICTURES = {"": None, "figure 7-10": draw_figure_7_10, "figure 7-11": draw_figure_7_11}
 _LEVEL = Literal["level"]
@@ -74,6 +77,19 @@ class _Edit(_Strict, kw_only=True):
     value: float | _LEVEL | tuple[float, float]
 
 
+class _Wait(_Strict, kw_only=True):
+    at_s: float
+    rule: str
+    from_s: float
+    after_s: float = 0.0
+
+
+class _Cut(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    sensor: str
+    value: float | Literal["hold"]
+    at_s: float
+
+
 class _Bout(_Strict, kw_only=True):
     """A bout, or the one of a `row` with some things changed."""
 
@@ -87,6 +103,8 @@ class _Bout(_Strict, kw_only=True):
     plant: dict[str, float | _LEVEL] = {}
     edits: tuple[_Edit, ...] = ()
     moved: dict[str, float | _LEVEL] = {}
+    waits: tuple[_Wait, ...] = ()
+    cuts: tuple[_Cut, ...] = ()
     told_s: float | None = None
     kicks_s: tuple[float, ...] = ()
     start_kick_s: float | None = None
@@ -208,15 +226,20 @@ class _Chapter:
         return {**self._shaped(self.file.shapes[name]), **{key: own for key, own in table.items() if key != "like"}}
 
 
+def chapter_files(folder: Path | None = None) -> list[Path]:
+    """Return the files that hold the experiments: of one folder, or of both chapters."""
+    return [path for each in ((CHAPTER, NEXT) if folder is None else (folder,)) for path in sorted(each.glob("*.toml"))]
+
+
 @cache
 def load_experiments(
-    folder: Path = CHAPTER, texts: Path = TEXTS, other_runs: Path = OTHER_RUNS
+    folder: Path | None = None, texts: Path = TEXTS, other_runs: Path = OTHER_RUNS
 ) -> tuple[Experiment, ...]:
-    """Return the experiments of a folder's files, in the order of their names.
+    """Return the experiments of a folder's files, or of all there are, in the order of their names.
 
     Raises ExperimentError for what is not as expected.
     """
-    sources = [_Chapter(path, _read(path, _File)) for path in sorted(folder.glob("*.toml"))]
+    sources = [_Chapter(path, _read(path, _File)) for path in chapter_files(folder)]
     runs = _read(other_runs, _OtherRuns)
     found = [
         _experiment(own, source.file.seed, _sections(texts / f"{own.name}.md"), runs)
@@ -326,6 +349,8 @@ def _plan(bout: _Bout, rows: Mapping[str, TableRow] = MappingProxyType({}), leve
         label=bout.label or plan.label,
         edits={(edit.hdso, edit.at_s): _at(edit.value, level) for edit in bout.edits},
         moved={float(old): _at(new, level) for old, new in bout.moved.items() if float(old) != _at(new, level)},
+        waits=tuple(Wait(each.at_s, each.rule, each.from_s, each.after_s) for each in bout.waits) or plan.waits,
+        cuts=tuple(Cut(each.sensor, each.value, each.at_s) for each in bout.cuts) or plan.cuts,
     )
     if bout.told_s is None:
         return plan
