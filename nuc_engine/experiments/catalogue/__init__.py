@@ -3,7 +3,9 @@
     asks         what a criterion asks of the bouts of one repetition, by name
     felt         what a leg feels of being unloaded, by its own means or when it is told
     gradual      asks about a leg whose values change while it walks
+    grids        many bouts from one table with axes
     joints       asks about a leg that is taken apart
+    ladders      asks about how much of something a leg bears
     load         reads the experiments from `chapter7`, with their texts and other runs
     muscles      asks about muscle models of the tibia
     nested       asks made of other asks, and `AnyAsk`

@@ -17,9 +17,12 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 from jinja2 import TemplateError
 
+from nuc_engine.bout.spec import HdsoValue
 from nuc_engine.experiments.catalogue.asks import Question, RowCriterion
 from nuc_engine.experiments.catalogue.felt import told
 from nuc_engine.experiments.catalogue.gradual import counted
+from nuc_engine.experiments.catalogue.grids import with_grids
+from nuc_engine.experiments.catalogue.ladders import draw_ladders
 from nuc_engine.experiments.catalogue.muscles import draw_figure_7_10
 from nuc_engine.experiments.catalogue.muscles import pooled as spreads
 from nuc_engine.experiments.catalogue.nested import AnyAsk, Nested
@@ -45,7 +48,7 @@ CHAPTER, TEXTS, OTHER_RUNS = HERE / "chapter7", HERE / "texts", HERE / "other_ru
 NEXT = HERE / "chapter9"
 """What the dissertation wanted next."""
 _SUMMARIES = {"": None, "caught": counted, "spreads": spreads, "gains": gains}
-_PICTURES = {"": None, "figure 7-10": draw_figure_7_10, "figure 7-11": draw_figure_7_11}
+_PICTURES = {"": None, "figure 7-10": draw_figure_7_10, "figure 7-11": draw_figure_7_11, "ladders": draw_ladders}
 _LEVEL = Literal["level"]
 _T = TypeVar("_T")
 BOUT = "bout"
@@ -99,7 +102,7 @@ class _Bout(_Strict, kw_only=True):
     script: str | None = None
     duration_s: float = 0.0
     windows: tuple[_Window, ...] = ()
-    values: dict[str, float] = {}
+    values: dict[str, HdsoValue] = {}
     plant: dict[str, float | _LEVEL] = {}
     edits: tuple[_Edit, ...] = ()
     moved: dict[str, float | _LEVEL] = {}
@@ -133,7 +136,7 @@ class _Row(_Strict, kw_only=True):
     robot_kicked: tuple[int, int] | None = None
     reservation: str = ""
     summary: Literal["", "caught", "spreads", "gains"] = ""
-    picture: Literal["", "figure 7-10", "figure 7-11"] = ""
+    picture: Literal["", "figure 7-10", "figure 7-11", "ladders"] = ""
 
 
 class _Experiment(_Strict, kw_only=True):
@@ -201,7 +204,7 @@ class _Chapter:
         """Yield tables of a kind, in full. Raises ExperimentError for one that is not as expected."""
         for table in tables:
             try:
-                yield msgspec.convert(self.full(table), kind)
+                yield msgspec.convert(with_grids(self.full(table)), kind)
             except (msgspec.ValidationError, TemplateError) as error:
                 raise ExperimentError(f"{self.path}: {table.get('name', 'a table without name')}: {error}") from error
 

@@ -31,6 +31,7 @@ from nuc_engine.experiments.catalogue.gradual import (
     Useless,
 )
 from nuc_engine.experiments.catalogue.joints import AnotherPattern, JointPhase, KicksAfter
+from nuc_engine.experiments.catalogue.ladders import Bears
 from nuc_engine.experiments.catalogue.muscles import LiftOff, Steadier
 from nuc_engine.experiments.catalogue.speed import Faster
 from nuc_engine.experiments.catalogue.spreads import Narrower, SameMedian, ThinnerTails, TwoModes
@@ -133,6 +134,7 @@ AnyAsk = (
     | LiftOffLags
     | StepPath
     | Drifts
+    | Bears
     | AsSeenShare
     | NotSo
     | ReasonCount
