@@ -19,6 +19,7 @@ DATA = Path(__file__).parent / "data"
 SHIPPED = (
     "lin_roach",
     "null_roach",
+    "mag_roach",
     "lin_stickmiddle",
     "pc_stickmiddle",
     "null_stickmiddle",

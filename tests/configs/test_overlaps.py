@@ -13,7 +13,10 @@ At = Mapping[str, float]
 Where = Callable[[At], bool]
 
 KNOWN: dict[tuple[str, str], tuple[Where, str]] = {
-    ("lin_roach", "Thorax-Coxa1"): (lambda at: at["FT_angle"] > 120 and at["CTr_angle"] < 70, "TC1_protractionDEP"),
+    **{
+        (name, "Thorax-Coxa1"): (lambda at: at["FT_angle"] > 120 and at["CTr_angle"] < 70, "TC1_protractionDEP")
+        for name in ("lin_roach", "mag_roach")
+    },
     ("null_roach", "Thorax-Coxa1"): (lambda at: at["FT_angle"] > 100 and at["CTr_angle"] < 70, "TC1_protractionDEP"),
     **{
         (name, "Coxa-Trochanter"): (lambda at: at["TC_angle"] < -20 and at["FT_angle"] < 75, "CTr_Depression")

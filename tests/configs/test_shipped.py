@@ -207,7 +207,7 @@ def test_states_of_the_larger_legs_have_colours_of_their_own(name: str) -> None:
 
 
 def test_double_names_are_told_in_the_roach_legs() -> None:
-    for name in ("lin_roach", "null_roach"):
+    for name in ("lin_roach", "null_roach", "mag_roach"):
         wanted = {201: "pro(DEP)", 202: "ret(LEV)", 203: "lev(PRO)", 204: "dep(RET)"}
         states = {s.id_num: s for j in shipped(name).jointlist.joints for s in j.states}
         assert [i for i, label in wanted.items() if label not in (states[i].fullname or "")] == []

@@ -246,7 +246,7 @@ def _plain(j: Joint) -> object:
     return without_texts(replace(j, states=bare_states, muscles=bare_muscles))
 
 
-@pytest.mark.parametrize("name", ["null_roach", *FULL_STICK, *RESTRICTED])
+@pytest.mark.parametrize("name", ["null_roach", "mag_roach", *FULL_STICK, *RESTRICTED])
 def test_what_is_derived_says_so(name: str) -> None:
     text = (shipped(name).jointlist.description or "").lower()
     assert "derived" in text

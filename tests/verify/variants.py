@@ -37,6 +37,7 @@ CONFIGS = (
     "lin_stickmiddle",
     "lin_stickmiddle_minimal",
     "null_roach",
+    "mag_roach",
     "null_stickmiddle",
     "pc_stickmiddle",
     "restricted_null_stick",
