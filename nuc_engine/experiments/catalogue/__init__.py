@@ -10,9 +10,11 @@
     muscles      asks about muscle models of the tibia
     nested       asks made of other asks, and `AnyAsk`
     pictures     pictures over all repetitions of a row, after Figures 7-10 and 7-11
+    searching    asks about a leg that loses the ground
     speed        whether the step gets shorter from level to level
     spreads      asks about ten minutes of both muscle models, a claim each
     stick        asks about the stick insect's step: onsets, lags, its path, and drift
+    timers       asks about what pattern generators change
     unloading    asks about unloading in stance
 
 Why rows come out otherwise, and what is to be noted of them, stands in `texts`: Markdown whose numbers are filled in
