@@ -16,6 +16,7 @@
     stick        asks about the stick insect's step: onsets, lags, its path, and drift
     timers       asks about what pattern generators change
     unloading    asks about unloading in stance
+    variations   asks about how much steps differ, and how long a leg goes on
 
 Why rows come out otherwise, and what is to be noted of them, stands in `texts`: Markdown whose numbers are filled in
 from verdicts. How rows came out with other seeds stands in `other_runs.toml`.

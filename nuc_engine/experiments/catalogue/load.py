@@ -29,6 +29,7 @@ from nuc_engine.experiments.catalogue.nested import AnyAsk, Nested
 from nuc_engine.experiments.catalogue.speed import draw_figure_7_11
 from nuc_engine.experiments.catalogue.unloading import Promoted
 from nuc_engine.experiments.catalogue.unloading import pooled as gains
+from nuc_engine.experiments.catalogue.variations import draw_returns
 from nuc_engine.experiments.nerves import Cut, Wait
 from nuc_engine.experiments.protocol import (
     Again,
@@ -48,7 +49,13 @@ CHAPTER, TEXTS, OTHER_RUNS = HERE / "chapter7", HERE / "texts", HERE / "other_ru
 NEXT = HERE / "chapter9"
 """What the dissertation wanted next."""
 _SUMMARIES = {"": None, "caught": counted, "spreads": spreads, "gains": gains}
-_PICTURES = {"": None, "figure 7-10": draw_figure_7_10, "figure 7-11": draw_figure_7_11, "ladders": draw_ladders}
+_PICTURES = {
+    "": None,
+    "figure 7-10": draw_figure_7_10,
+    "figure 7-11": draw_figure_7_11,
+    "ladders": draw_ladders,
+    "returns": draw_returns,
+}
 _LEVEL = Literal["level"]
 _T = TypeVar("_T")
 BOUT = "bout"
@@ -136,7 +143,7 @@ class _Row(_Strict, kw_only=True):
     robot_kicked: tuple[int, int] | None = None
     reservation: str = ""
     summary: Literal["", "caught", "spreads", "gains"] = ""
-    picture: Literal["", "figure 7-10", "figure 7-11", "ladders"] = ""
+    picture: Literal["", "figure 7-10", "figure 7-11", "ladders", "returns"] = ""
 
 
 class _Experiment(_Strict, kw_only=True):

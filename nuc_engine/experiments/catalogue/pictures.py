@@ -131,6 +131,22 @@ def draw_shares(counts: Mapping[str, Mapping[str, Mapping[float, tuple[int, int]
         _save(figure, path)
 
 
+def draw_return_maps(samples: Mapping[str, FloatArray], path: Path) -> None:
+    """Draw each value of some samples against the one before it, a panel for each sample."""
+    from nuc_engine.figures.canvas import house_style, new_figure
+
+    with house_style():
+        figure = new_figure(3.4 * len(samples) + 0.4, 3.4)
+        for k, (name, values) in enumerate(samples.items(), 1):
+            axes = figure.add_subplot(1, len(samples), k)
+            axes.plot(values[:-1], values[1:], "o", color=_CTR, markersize=3.5)
+            axes.axline((0.7, 0.7), slope=1, color="0.6", linewidth=0.8)
+            axes.set_title(name)
+            axes.set_xlabel("duration of a step (s)")
+        figure.axes[0].set_ylabel("duration of the next one (s)")
+        _save(figure, path)
+
+
 def _share_line(axes: Axes, name: str, line: Mapping[float, tuple[int, int]], pen: tuple[str, str, str]) -> None:
     color, dash, mark = pen
     known = {at: (count / of, *wilson(count, of)) for at, (count, of) in sorted(line.items()) if of}
