@@ -67,9 +67,7 @@ def leg(rates_hz: dict[str, float], shift: float = 0.0, action: int = 0) -> Any:
         )
         for role in roles
     ]
-    return SimpleNamespace(
-        t_sensor_s=times_s, modules=modules, module=lambda role: next(m for m in modules if m.role == role)
-    )
+    return SimpleNamespace(t_sensor_s=times_s, modules=modules, module={m.role: m for m in modules}.__getitem__)
 
 
 @pytest.mark.parametrize(

@@ -110,24 +110,23 @@ def draw_shares(counts: Mapping[str, Mapping[str, Mapping[float, tuple[int, int]
     """
     from nuc_engine.figures.canvas import house_style, new_figure
 
+    names = list(dict.fromkeys(name for lines in counts.values() for name in lines))
+    drawn: dict[str, Any] = {}
     with house_style():
         figure = new_figure(2.4 * len(counts) + 0.8, 3.0)
         for k, (panel, lines) in enumerate(counts.items(), 1):
             axes = figure.add_subplot(1, len(counts), k)
             places = sorted({place for line in lines.values() for place in line})
-            for j, (name, line) in enumerate(lines.items()):
-                _share_line(
-                    axes,
-                    name,
-                    {places.index(at) + 0.06 * j: own for at, own in line.items()},
-                    _PENS[2 * j % 6 + j // 3],
-                )
+            for name, line in lines.items():
+                j = names.index(name)
+                beside = {places.index(at) + 0.06 * j: own for at, own in line.items()}
+                drawn[name] = _share_line(axes, beside, _PENS[2 * j % 6 + j // 3])
             axes.set_xticks(range(len(places)), [f"{place:g}" for place in places])
             axes.set_ylim(-0.05, 1.05)
             axes.set_title(panel)
             axes.set_xlabel(quantity)
         figure.axes[0].set_ylabel("share of repetitions that step")
-        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+        figure.legend(list(drawn.values()), list(drawn), loc="outside upper center", ncols=4)
         _save(figure, path)
 
 
@@ -147,11 +146,11 @@ def draw_return_maps(samples: Mapping[str, FloatArray], path: Path) -> None:
         _save(figure, path)
 
 
-def _share_line(axes: Axes, name: str, line: Mapping[float, tuple[int, int]], pen: tuple[str, str, str]) -> None:
+def _share_line(axes: Axes, line: Mapping[float, tuple[int, int]], pen: tuple[str, str, str]) -> Any:
     color, dash, mark = pen
     known = {at: (count / of, *wilson(count, of)) for at, (count, of) in sorted(line.items()) if of}
     share, low, high = np.array(list(known.values())).T
-    axes.errorbar(
+    return axes.errorbar(
         list(known),
         share,
         yerr=[np.maximum(share - low, 0.0), np.maximum(high - share, 0.0)],
@@ -163,7 +162,6 @@ def _share_line(axes: Axes, name: str, line: Mapping[float, tuple[int, int]], pe
         capsize=2,
         linewidth=1.2,
         elinewidth=0.7,
-        label=name,
     )
 
 

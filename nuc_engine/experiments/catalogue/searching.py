@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -81,10 +81,12 @@ class Searches(Question, kw_only=True, tag="searches"):
         """Return how each joint moves, and what speaks against a search."""
         one = self.one(seen)
         (air,) = self.windows
-        there = {role: swinging(one, role, *judged_span(one.plan, air)) for role in _ROLES}
-        walk = {role: swinging(one, role, *judged_span(one.plan, self.walking)) for role in _ROLES}
+        there = _joints(one, *judged_span(one.plan, air))
+        walk = _joints(one, *judged_span(one.plan, self.walking))
         numbers = {f"{role}: range in the air (deg)": own.range_deg for role, own in there.items()}
-        swing = [role for role, own in there.items() if own.range_deg >= self.range_deg and own.purity >= self.purity]
+        swing: list[JointRole] = [
+            role for role, own in there.items() if own.range_deg >= self.range_deg and own.purity >= self.purity
+        ]
         pairs = [pair for pair in combinations(swing, 2) if _together(there, pair) and _together(walk, pair)]
         if not pairs:
             found = " and ".join(swing) or "no joint"
@@ -104,7 +106,11 @@ class Searches(Question, kw_only=True, tag="searches"):
         return Found(tuple(reasons), numbers)
 
 
-def _together(joints: Mapping[JointRole, Swinging], pair: tuple[JointRole, JointRole]) -> bool:
+def _joints(one: Observation, begin_s: float, end_s: float) -> dict[JointRole, Swinging]:
+    return {role: swinging(one, role, begin_s, end_s) for role in _ROLES}
+
+
+def _together(joints: Mapping[JointRole, Swinging], pair: Sequence[JointRole]) -> bool:
     """Say whether two joints swing at one rate."""
     one, other = (joints[role].rate_hz for role in pair)
     return abs(math.log(one / other)) < math.log1p(_SAME_RATE)
