@@ -52,11 +52,12 @@ def in_the_end(name: str) -> dict[int, str]:
     return {number: value for _, number, value in sorted(timed)}
 
 
-def test_all_of_chapter_7_is_there() -> None:
+def test_all_of_chapters_7_and_9_is_there() -> None:
     names = "A B D1 D2 Fa Fb Ga Gb Gc Ea Eb Ec speed restricted disconnect"
     others = ["muscles-sideways", "muscles-forward", "dropout", "magnet"]
     claims = ["stick-step", "stick-drift", "stick-speed", "stance-drive", "ten-minutes", "foot-force"]
-    assert [each.name for each in EXPERIMENTS] == [*names.split(), *others, *claims]
+    nerves = ["cpg", "delays", "muscle-variance", "search", "variability"]
+    assert [each.name for each in EXPERIMENTS] == [*names.split(), *others, *claims, *nerves]
 
 
 @pytest.mark.parametrize(("experiment", "row"), ROWS)
