@@ -39,7 +39,7 @@ from nuc_engine.experiments.catalogue.spreads import Narrower, SameMedian, Thinn
 from nuc_engine.experiments.catalogue.stick import Drifts, LiftOffLags, OnsetsApart, StepPath
 from nuc_engine.experiments.catalogue.timers import PeriodBeside, SameMovement, Slows
 from nuc_engine.experiments.catalogue.unloading import Promoted
-from nuc_engine.experiments.catalogue.variations import LastsLonger, Sinks, Spread, SteppingCombinations
+from nuc_engine.experiments.catalogue.variations import LastsLonger, Sinks, SteppingCombinations, StepSpread
 from nuc_engine.experiments.protocol import CriterionResult, Observations
 
 
@@ -144,7 +144,7 @@ AnyAsk = (
     | StepsBefore
     | StepsAgain
     | Searches
-    | Spread
+    | StepSpread
     | Sinks
     | LastsLonger
     | SteppingCombinations

@@ -17,7 +17,7 @@ from nuc_engine.experiments.protocol import Observation, Observations, TableRow,
 _FEWEST = 5
 
 
-class Spread(Question, kw_only=True, tag="spread"):
+class StepSpread(Question, kw_only=True, tag="spread"):
     """How much steps' durations differ in a window: mean distance from the median, as a part of it.
 
     `at_least` and `at_most` are bounds; `more` and `less` are pairs of bouts, the first of which has to have the larger
