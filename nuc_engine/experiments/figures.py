@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ LONGEST_S, LONGEST_TOGETHER_S = 120.0, 60.0
 dashes, which must not be longer than what they draw."""
 PART_S = 20.0
 CYCLES = 3.0
-MOST_PATHS = 6
+MOST_BOUTS, MOST_PATHS = 12, 6
 _SIDEWAYS = 0.5
 """A foot that moves forward less than this share of its sideways movement is looked at from the front."""
 _LETTER = 0.0095
@@ -82,9 +82,16 @@ class DrawTask:
 def draw_task(task: DrawTask) -> tuple[Figure, ...]:
     """Run the bouts of a repetition again and draw them; the form in which worker processes are asked for it."""
     with scratch_folder() as data:
-        run_again(task.row.bouts, task.trial, data)
-        folders = {plan.label: data / plan.label for plan in task.row.bouts}
-        return draw_trial(task.row, task.trial, folders, task.folder)
+        row = replace(task.row, bouts=some_of(task.row.bouts))
+        run_again(row.bouts, task.trial, data)
+        return draw_trial(row, task.trial, {plan.label: data / plan.label for plan in row.bouts}, task.folder)
+
+
+def some_of(bouts: Sequence[BoutPlan]) -> tuple[BoutPlan, ...]:
+    """Return those bouts of a row that are drawn: all, or, of more than can be looked at, a few from first to last."""
+    if len(bouts) <= MOST_BOUTS:
+        return tuple(bouts)
+    return tuple(bouts[round(k * (len(bouts) - 1) / (MOST_PATHS - 1))] for k in range(MOST_PATHS))
 
 
 def draw_trial(row: TableRow, trial: Trial, data: Mapping[str, Path], folder: Path) -> tuple[Figure, ...]:

@@ -13,9 +13,9 @@ from typing import Any
 
 from nuc_engine.batch.criterion import LEVEL, exact
 from nuc_engine.experiments.explain import fill_text, plants_before
-from nuc_engine.experiments.protocol import Again, Experiment, Probe, TableRow
+from nuc_engine.experiments.protocol import Again, BoutPlan, Experiment, Probe, TableRow
 from nuc_engine.experiments.record import RecordError, read_verdict, write_verdict
-from nuc_engine.experiments.templates import environment, measured
+from nuc_engine.experiments.templates import ManyPlans, environment, measured
 from nuc_engine.experiments.verdict import (
     EMULATED,
     ENOUGH,
@@ -34,6 +34,8 @@ from nuc_engine.experiments.verdict import (
 PAGE, INDEX = "page.md", "README.md"
 _MOST_REASONS = 8
 """So many repetitions that were not as seen are listed with what speaks against them."""
+_MOST_BOUTS = 20
+"""Of a row with more bouts those alike share a line, and what the leg did in each stands in its verdict only."""
 _SHARED = {"level": f"{100 * LEVEL:.0f} %", "enough": f"{100 * ENOUGH:.0f} %"}
 
 
@@ -99,8 +101,8 @@ def page(
     """
     judged = {row.name: row for row in verdict.rows}
     rows = [_shown(experiment, row, judged[row.name], verdict) for row in experiment.rows if row.name in judged]
-    plans = [(each.row.name, plan) for each in rows for plan in each.row.bouts]
-    plans += [(f"{each.row.name}, control", plan) for each in rows for plan in each.row.control.bouts]
+    plans = [(each.row.name, plan) for each in rows for plan in _listed(each.row.bouts)]
+    plans += [(f"{each.row.name}, control", plan) for each in rows for plan in _listed(each.row.control.bouts)]
     return _rendered(
         PAGE,
         experiment=experiment,
@@ -112,6 +114,7 @@ def page(
         command=command,
         indexed=indexed,
         most_reasons=_MOST_REASONS,
+        most_bouts=_MOST_BOUTS,
     )
 
 
@@ -170,6 +173,16 @@ def _shown(experiment: Experiment, row: TableRow, seen: RowVerdict, verdict: Ver
     """Return a row with the names of those that ask something else of the same bouts."""
     others = (other for other in experiment.rows if other.name != row.name and other.bouts == row.bouts)
     return RowShown(row, seen, verdict, frozenset(other.name for other in others if other.criterion != row.criterion))
+
+
+def _listed(plans: Sequence[BoutPlan]) -> Sequence[BoutPlan | ManyPlans]:
+    """Return the bouts of a row as the page lists them."""
+    if len(plans) <= _MOST_BOUTS:
+        return plans
+    alike: dict[object, list[BoutPlan]] = {}
+    for plan in plans:
+        alike.setdefault((plan.config, plan.script, plan.duration_s, plan.windows), []).append(plan)
+    return [ManyPlans(tuple(own)) for own in alike.values()]
 
 
 def _on_plants(

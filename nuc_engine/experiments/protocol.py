@@ -21,6 +21,7 @@ from typing import Literal
 from nuc_engine.analysis.outcome import Outcome
 from nuc_engine.analysis.steps import Steps
 from nuc_engine.analysis.tracks import LegTracks
+from nuc_engine.bout.spec import HdsoValue
 from nuc_engine.experiments.nerves import AwaitedChange, Cut
 
 Part = Literal["before", "interim", "final"]
@@ -62,7 +63,7 @@ class BoutPlan:
     script: str | None
     duration_s: float
     windows: tuple[JudgedWindow, ...]
-    values: Mapping[str, float] = field(default_factory=dict[str, float])
+    values: Mapping[str, HdsoValue] = field(default_factory=dict[str, HdsoValue])
     plant: Mapping[str, float] = field(default_factory=dict[str, float])
     edits: Mapping[tuple[int, float], float | None] = field(default_factory=dict[tuple[int, float], float | None])
     moved: Mapping[float, float] = field(default_factory=dict[float, float])

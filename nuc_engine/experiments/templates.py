@@ -12,6 +12,7 @@ from typing import Any, cast
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nuc_engine.batch.criterion import exact, wilson
+from nuc_engine.bout.spec import HdsoValue
 from nuc_engine.experiments.protocol import BoutPlan
 from nuc_engine.experiments.verdict import EvidenceNumber, RowVerdict, Share
 
@@ -172,12 +173,43 @@ def kicks(row: RowVerdict) -> str:
     return "; ".join(needed) or "none"
 
 
-def differences(plan: BoutPlan) -> str:
-    """Return in what a bout differs from its configuration and script."""
+@dataclass(frozen=True, slots=True)
+class ManyPlans:
+    """Bouts of a row, too many for a line each, that are alike in all but their values; shown as one."""
+
+    plans: tuple[BoutPlan, ...]
+
+    @property
+    def label(self) -> str:
+        """How many there are, and what their names are made of."""
+        parts = dict.fromkeys(part for plan in self.plans for part in plan.label.split(", "))
+        return f"{len(self.plans)} bouts: {', '.join(parts)}"
+
+    def __getattr__(self, name: str) -> object:
+        """Return what all have in common."""
+        return getattr(self.plans[0], name)
+
+
+def differences(plan: BoutPlan | ManyPlans) -> str:
+    """Return in what a bout differs from its configuration and script; of many, all that any of them has."""
+    if isinstance(plan, ManyPlans):
+        values: dict[str, list[str]] = {}
+        for own in plan.plans:
+            for written in differences(own).split(", "):
+                name, _, value = written.partition(" = ")
+                values.setdefault(name, []).append(value)
+        told = ((name, [value for value in dict.fromkeys(own) if value]) for name, own in values.items())
+        return "; ".join(f"{name} = {', '.join(own)}" if own else name for name, own in told if name != "-") or "-"
     edits = {f"{hdso} at {time_s:g} s": value for (hdso, time_s), value in plan.edits.items()}
     given = {**plan.values, **plan.plant, **edits}.items()
-    written = [f"{name} left out" if value is None else f"{name} = {value:g}" for name, value in given]
+    written = [f"{name} left out" if value is None else f"{name} = {_told(value)}" for name, value in given]
     return ", ".join((*written, *map(str, (*plan.waits, *plan.cuts)))) or "-"
+
+
+def _told(value: HdsoValue) -> str:
+    if isinstance(value, tuple):
+        return " ".join(map(_told, value))
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 _FILTERS: tuple[Callable[..., object], ...] = (

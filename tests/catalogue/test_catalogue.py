@@ -54,7 +54,7 @@ def in_the_end(name: str) -> dict[int, str]:
     return {number: value for _, number, value in sorted(timed)}
 
 
-def test_all_of_chapter_7_is_there() -> None:
+def test_all_of_chapters_7_and_9_is_there() -> None:
     names = "A B D1 D2 Fa Fb Ga Gb Gc Ea Eb Ec speed restricted disconnect"
     others = ["muscles-sideways", "muscles-forward", "dropout", "magnet"]
     claims = ["stick-step", "stick-drift", "stick-speed", "stance-drive", "ten-minutes", "foot-force"]
@@ -63,7 +63,10 @@ def test_all_of_chapter_7_is_there() -> None:
 
 def test_what_chapter_9_asks_for_is_there() -> None:
     names = {each.name for each in EXPERIMENTS if each.section.startswith("9")}
-    assert names >= {"lesions", "phase", "phase-halves", "speed-parameters"}
+    assert names >= {
+        *("lesions", "phase", "phase-halves", "speed-parameters"),
+        *("cpg", "delays", "muscle-variance", "search", "variability"),
+    }
 
 
 @pytest.mark.parametrize(("experiment", "row"), ROWS)

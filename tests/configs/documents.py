@@ -18,6 +18,7 @@ DATA = Path(__file__).parent / "data"
 
 SHIPPED = (
     "lin_roach",
+    "nerve_roach",
     "null_roach",
     "mag_roach",
     "turn_roach",

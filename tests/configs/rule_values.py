@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise, product
 
-from sccils_schemas.documents import Joint
+from sccils_schemas.documents import Joint, Signal
 from sccils_schemas.model import Model
 from sccils_schemas.rules import And, Inequality, Rule, Variable, operands, parse_rule, resolve
 from tests.configs.documents import initial_values
@@ -24,8 +25,20 @@ def holds(rule: Rule, values: Values) -> bool:
 
 
 def rules_of(model: Model, joint: Joint, texts: Mapping[int, str]) -> dict[str, Rule]:
-    """Return the entry rules of a module by state name, with ids only."""
-    return {s.name: resolve(parse_rule(texts[s.rule.mods[0].id_num]), model.ids) for s in joint.states}
+    """Return the entry rules of a module by state name, with ids only, of sensors in place of signals made of one."""
+    signals = {h.id_num: h for h in model.hdsos if isinstance(h, Signal)}
+
+    def measured(found: re.Match[str]) -> str:
+        number = int(found[0])
+        while number in signals:
+            (one,) = signals[number].inputs
+            number = int(resolve(Variable(one), model.ids).ref)
+        return str(number)
+
+    return {
+        s.name: resolve(parse_rule(re.sub(r"\b\d+\b", measured, texts[s.rule.mods[0].id_num])), model.ids)
+        for s in joint.states
+    }
 
 
 def overlaps(

@@ -15,7 +15,7 @@ Where = Callable[[At], bool]
 KNOWN: dict[tuple[str, str], tuple[Where, str]] = {
     **{
         (name, "Thorax-Coxa1"): (lambda at: at["FT_angle"] > 120 and at["CTr_angle"] < 70, "TC1_protractionDEP")
-        for name in ("lin_roach", "mag_roach", "turn_roach")
+        for name in ("lin_roach", "mag_roach", "turn_roach", "nerve_roach")
     },
     ("null_roach", "Thorax-Coxa1"): (lambda at: at["FT_angle"] > 100 and at["CTr_angle"] < 70, "TC1_protractionDEP"),
     **{

@@ -7,17 +7,22 @@ Those that chapter 9 asks for are in `chapter9`.
     drive        asks which activations set the speed, and what more drive does
     felt         what a leg feels of being unloaded, by its own means or when it is told
     gradual      asks about a leg whose values change while it walks
+    grids        many bouts from one table with axes
     joints       asks about a leg that is taken apart
+    ladders      asks about how much of something a leg bears
     load         reads the experiments from both, with their texts and other runs
     muscles      asks about muscle models of the tibia
     nested       asks made of other asks, and `AnyAsk`
     phase        asks about the phase of the step at which a changeset comes
     pictures     pictures over all repetitions of a row, after Figures 7-10 and 7-11
     rules_alone  where a leg with a sensor cut ends up by its rules alone
+    searching    asks about a leg that loses the ground
     speed        whether the step gets shorter from level to level
     spreads      asks about ten minutes of both muscle models, a claim each
     stick        asks about the stick insect's step: onsets, lags, its path, and drift
+    timers       asks about what pattern generators change
     unloading    asks about unloading in stance
+    variations   asks about how much steps differ, and how long a leg goes on
 
 Why rows come out otherwise, and what is to be noted of them, stands in `texts`: Markdown whose numbers are filled in
 from verdicts. How rows came out with other seeds stands in `other_runs.toml`.

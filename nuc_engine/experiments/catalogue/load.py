@@ -17,11 +17,14 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 from jinja2 import TemplateError
 
+from nuc_engine.bout.spec import HdsoValue
 from nuc_engine.experiments.catalogue.asks import Question, RowCriterion
 from nuc_engine.experiments.catalogue.cuts import counted as foretold
 from nuc_engine.experiments.catalogue.drive import draw_drive
 from nuc_engine.experiments.catalogue.felt import told
 from nuc_engine.experiments.catalogue.gradual import counted
+from nuc_engine.experiments.catalogue.grids import with_grids
+from nuc_engine.experiments.catalogue.ladders import draw_ladders
 from nuc_engine.experiments.catalogue.muscles import draw_figure_7_10
 from nuc_engine.experiments.catalogue.muscles import pooled as spreads
 from nuc_engine.experiments.catalogue.nested import AnyAsk, Nested
@@ -29,6 +32,7 @@ from nuc_engine.experiments.catalogue.phase import by_phase, draw_phase_map
 from nuc_engine.experiments.catalogue.speed import draw_figure_7_11
 from nuc_engine.experiments.catalogue.unloading import Promoted
 from nuc_engine.experiments.catalogue.unloading import pooled as gains
+from nuc_engine.experiments.catalogue.variations import draw_returns
 from nuc_engine.experiments.nerves import AwaitedChange, Cut
 from nuc_engine.experiments.protocol import (
     Again,
@@ -54,6 +58,8 @@ _PICTURES = {
     "figure 7-11": draw_figure_7_11,
     "phase": draw_phase_map,
     "drive": draw_drive,
+    "ladders": draw_ladders,
+    "returns": draw_returns,
 }
 _LEVEL = Literal["level"]
 _T = TypeVar("_T")
@@ -108,7 +114,7 @@ class _Bout(_Strict, kw_only=True):
     script: str | None = None
     duration_s: float = 0.0
     windows: tuple[_Window, ...] = ()
-    values: dict[str, float] = {}
+    values: dict[str, HdsoValue] = {}
     plant: dict[str, float | _LEVEL] = {}
     edits: tuple[_Edit, ...] = ()
     moved: dict[str, float | _LEVEL] = {}
@@ -142,7 +148,7 @@ class _Row(_Strict, kw_only=True):
     robot_kicked: tuple[int, int] | None = None
     reservation: str = ""
     summary: Literal["", "caught", "spreads", "gains", "foretold", "phase"] = ""
-    picture: Literal["", "figure 7-10", "figure 7-11", "phase", "drive"] = ""
+    picture: Literal["", "figure 7-10", "figure 7-11", "phase", "drive", "ladders", "returns"] = ""
 
 
 class _Experiment(_Strict, kw_only=True):
@@ -210,7 +216,7 @@ class _Chapter:
         """Yield tables of a kind, in full. Raises ExperimentError for one that is not as expected."""
         for table in tables:
             try:
-                yield msgspec.convert(self.full(table), kind)
+                yield msgspec.convert(with_grids(self.full(table)), kind)
             except (msgspec.ValidationError, TemplateError) as error:
                 raise ExperimentError(f"{self.path}: {table.get('name', 'a table without name')}: {error}") from error
 

@@ -33,12 +33,16 @@ from nuc_engine.experiments.catalogue.gradual import (
     Useless,
 )
 from nuc_engine.experiments.catalogue.joints import AnotherPattern, JointPhase, KicksAfter
+from nuc_engine.experiments.catalogue.ladders import Bears
 from nuc_engine.experiments.catalogue.muscles import LiftOff, Steadier
 from nuc_engine.experiments.catalogue.phase import Arrives
+from nuc_engine.experiments.catalogue.searching import Searches, StepsAgain, StepsBefore
 from nuc_engine.experiments.catalogue.speed import Faster
 from nuc_engine.experiments.catalogue.spreads import Narrower, SameMedian, ThinnerTails, TwoModes
 from nuc_engine.experiments.catalogue.stick import Drifts, LiftOffLags, OnsetsApart, StepPath
+from nuc_engine.experiments.catalogue.timers import PeriodBeside, SameMovement, Slows
 from nuc_engine.experiments.catalogue.unloading import Promoted
+from nuc_engine.experiments.catalogue.variations import LastsLonger, Sinks, SteppingCombinations, StepSpread
 from nuc_engine.experiments.protocol import CriterionResult, Observations
 
 
@@ -140,6 +144,17 @@ AnyAsk = (
     | SetTheSpeed
     | Overdriven
     | Arrives
+    | Bears
+    | SameMovement
+    | PeriodBeside
+    | Slows
+    | StepsBefore
+    | StepsAgain
+    | Searches
+    | StepSpread
+    | Sinks
+    | LastsLonger
+    | SteppingCombinations
     | AsSeenShare
     | NotSo
     | ReasonCount

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nuc_engine.analysis.tracks import FloatArray
+from nuc_engine.batch.criterion import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,6 +101,68 @@ def draw_speed(period_s: FloatArray, drives: Mapping[str, Sequence[float]], path
         axes.set_ylim(bottom=0)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
         _save(figure, path)
+
+
+def draw_shares(counts: Mapping[str, Mapping[str, Mapping[float, tuple[int, int]]]], quantity: str, path: Path) -> None:
+    """Draw shares of repetitions that step, with their intervals, over a quantity: panel -> line -> place -> counts.
+
+    Places stand at equal distances: they may reach from little to far too much.
+    """
+    from nuc_engine.figures.canvas import house_style, new_figure
+
+    names = list(dict.fromkeys(name for lines in counts.values() for name in lines))
+    drawn: dict[str, Any] = {}
+    with house_style():
+        figure = new_figure(2.4 * len(counts) + 0.8, 3.0)
+        for k, (panel, lines) in enumerate(counts.items(), 1):
+            axes = figure.add_subplot(1, len(counts), k)
+            places = sorted({place for line in lines.values() for place in line})
+            for name, line in lines.items():
+                j = names.index(name)
+                beside = {places.index(at) + 0.06 * j: own for at, own in line.items()}
+                drawn[name] = _share_line(axes, beside, _PENS[2 * j % 6 + j // 3])
+            axes.set_xticks(range(len(places)), [f"{place:g}" for place in places])
+            axes.set_ylim(-0.05, 1.05)
+            axes.set_title(panel)
+            axes.set_xlabel(quantity)
+        figure.axes[0].set_ylabel("share of repetitions that step")
+        figure.legend(list(drawn.values()), list(drawn), loc="outside upper center", ncols=4)
+        _save(figure, path)
+
+
+def draw_return_maps(samples: Mapping[str, FloatArray], path: Path) -> None:
+    """Draw each value of some samples against the one before it, a panel for each sample."""
+    from nuc_engine.figures.canvas import house_style, new_figure
+
+    with house_style():
+        figure = new_figure(3.4 * len(samples) + 0.4, 3.4)
+        for k, (name, values) in enumerate(samples.items(), 1):
+            axes = figure.add_subplot(1, len(samples), k)
+            axes.plot(values[:-1], values[1:], "o", color=_CTR, markersize=3.5)
+            axes.axline((0.7, 0.7), slope=1, color="0.6", linewidth=0.8)
+            axes.set_title(name)
+            axes.set_xlabel("duration of a step (s)")
+        figure.axes[0].set_ylabel("duration of the next one (s)")
+        _save(figure, path)
+
+
+def _share_line(axes: Axes, line: Mapping[float, tuple[int, int]], pen: tuple[str, str, str]) -> Any:
+    color, dash, mark = pen
+    known = {at: (count / of, *wilson(count, of)) for at, (count, of) in sorted(line.items()) if of}
+    share, low, high = np.array(list(known.values())).T
+    return axes.errorbar(
+        list(known),
+        share,
+        yerr=[np.maximum(share - low, 0.0), np.maximum(high - share, 0.0)],
+        color=color,
+        linestyle=dash,
+        marker=mark,
+        markersize=4,
+        markerfacecolor=color if dash == "-" else "white",
+        capsize=2,
+        linewidth=1.2,
+        elinewidth=0.7,
+    )
 
 
 def _save(figure: Any, path: Path) -> None:

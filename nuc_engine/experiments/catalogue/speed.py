@@ -68,5 +68,5 @@ def draw_figure_7_11(row: TableRow, trials: Sequence[Trial], path: Path) -> None
     """Draw the activations of the agonists, as the row's bouts have them, against the step period."""
     names = [_PERIOD.format(bout=plan.label) for plan in row.bouts]
     periods = np.array([[trial.numbers.get(name, math.nan) for name in names] for trial in trials])
-    drives = {_NAMES[hdso]: [plan.values[hdso] for plan in row.bouts] for hdso in row.bouts[0].values}
+    drives = {_NAMES[hdso]: [float(str(plan.values[hdso])) for plan in row.bouts] for hdso in row.bouts[0].values}
     draw_speed(periods, drives, path)
