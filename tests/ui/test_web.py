@@ -417,6 +417,27 @@ told(given.map((age_s) => {
 
 
 @needs_node
+def test_a_page_that_is_held_up_shows_nothing_as_live_whatever_two_clocks_say():
+    code = (
+        LIVE
+        + """
+live.take({ topic: "welcome" });
+live.take({ topic: "layout", layout: 1, columns: [{ name: "time", unit: "ns" }] });
+const frame = new DataView(new ArrayBuffer(24));
+frame.setUint32(0, 1, true);
+frame.setUint32(4, 1, true);
+told(given.map((ageS, k) => {
+  frame.setFloat64(8, Date.now() / 1000 - ageS, true);
+  frame.setFloat64(16, 1e7 * k, true);
+  live.takeRecords(frame.buffer);
+  return live.liveness(performance.now()).live;
+}));
+"""
+    )
+    assert run(code, 3600.01, 3600.5, 3603, 3600.02) == [True, True, False, True]
+
+
+@needs_node
 def test_what_bouts_began_is_forgotten_when_another_daemon_counts_them():
     code = LIVE + "live.starts.set(7, 3.5); live.takeStatus({ bout: 2 }); told([...live.starts]);"
     assert run(code) == []

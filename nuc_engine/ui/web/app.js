@@ -195,7 +195,9 @@ class App {
     const { live } = this;
     const { status } = live;
     const reason = status?.latched ? `latched: ${status.latch_reason || "by the daemon"}; arm to go on` : "";
-    setText(id("latchtext"), reason);
+    // Who comes later must see that the leg feels what is not there.
+    const clamped = Object.keys(live.clamps);
+    setText(id("latchtext"), [reason, clamped.length ? `CLAMPED: ${clamped.join(", ")}` : ""].filter(Boolean).join("; "));
     setText(id("is-mode"), status?.mode ?? "–");
     setAttribute(id("is-mode"), "data-mode", status?.mode ?? null);
     const bout = status?.bout ?? 0;

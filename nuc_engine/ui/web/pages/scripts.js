@@ -878,7 +878,11 @@ function sendPart({ live, act, say, line }, open, reason, told) {
   let waiting = [];
   let busy = false;
 
-  const naming = (/** @type {readonly string[]} */ names) => (names.length > 4 ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more` : names.join(", "));
+  const naming = (/** @type {readonly string[]} */ [first = "", ...others]) => {
+    // What waits for a rule has that first, then what it writes.
+    return first.startsWith("when ") ? `${first}: ${list(others)}` : list([first, ...others]);
+  };
+  const list = (/** @type {readonly string[]} */ names) => (names.length > 4 ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more` : names.join(", "));
   const nameOf = (/** @type {import("../messages.js").Pending} */ { names, time_s: at, author }) => `${naming(names)} at ${clock(at, 2)}, of ${author}`;
   const ask = async () => {
     if (busy || !live.open || !live.model) return;
@@ -892,12 +896,12 @@ function sendPart({ live, act, say, line }, open, reason, told) {
       busy = false;
     }
     grid.hidden = !waiting.length;
-    setText(none, waiting.length ? "" : "nothing waits for its time");
+    setText(none, waiting.length ? "" : "nothing waits for its time, or for a rule");
     setText(more, waiting.length > MOST_ROWS ? `and ${waiting.length - MOST_ROWS} more` : "");
     keyed(rows, waiting.slice(0, MOST_ROWS), (item) => JSON.stringify(item), (item) => {
       const button = h("button", { type: "button", class: "small", disabled: !live.mayBegin, "aria-label": `Withdraw ${nameOf(item)}` }, "Withdraw");
       pressOnce(button, () => withdraw(item));
-      return h("tr", {}, [clock(item.time_s, 2), naming(item.names), item.author, button].map((cell) => h("td", {}, cell)));
+      return h("tr", {}, [item.names[0]?.startsWith("when ") ? `armed from ${clock(item.time_s, 2)}` : clock(item.time_s, 2), naming(item.names), item.author, button].map((cell) => h("td", {}, cell)));
     });
   };
   const withdraw = async (/** @type {import("../messages.js").Pending} */ item) => {
