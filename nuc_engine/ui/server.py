@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -90,6 +90,9 @@ class Workbench:
     more: Iterable[BaseRoute] = ()
     bouts: bool = True
     emulated: bool = False
+    way: Sequence[str] = ()
+    """How `nuc ctl` is told of the same daemon: address and keys, nothing where it finds it."""
+
     web: Path = WEB
     tabs: int = 0
     stops: int = 0
@@ -226,6 +229,7 @@ class Workbench:
         bridge = self.bridge
         return {
             "daemon": None if bridge is None else bridge.address,
+            "way": list(self.way),
             "bouts": self.bouts,
             "author": "" if client is None else client.author,
             "client": "" if client is None else client.name,

@@ -81,7 +81,7 @@ class App {
       desk: new Desk(this.live),
       act: (method, params, line, told) => this.act(method, params, line, told),
       say: (text, kind, line) => this.say(text, kind, line),
-      line: (subcommand, options, words) => ctlLine(this.address, subcommand, options, words),
+      line: (subcommand, options, words) => ctlLine(this.live.welcome?.way ?? [], subcommand, options, words),
       armButton: () => this.armButton(),
       go: (path) => {
         location.hash = path;
@@ -104,11 +104,6 @@ class App {
       this.tellLiveness(performance.now());
       this.tellStop(performance.now());
     }, 250);
-  }
-
-  get address() {
-    const daemon = this.live.welcome?.daemon ?? "";
-    return daemon.startsWith("tcp:") ? daemon : "";
   }
 
   // --- pages ---

@@ -38,7 +38,7 @@ export class Live extends EventTarget {
     /** Who answers at this page's port is not its server. */
     this.stranger = false;
     this.refusals = 0;
-    /** @type {{daemon: string | null, bouts: boolean, author: string, client?: string, every_cycle?: boolean, tab?: string} | null} */
+    /** @type {{daemon: string | null, bouts: boolean, author: string, client?: string, every_cycle?: boolean, tab?: string, way?: string[]} | null} */
     this.welcome = null;
     /** @type {Status | null} */
     this.status = null;
