@@ -89,6 +89,7 @@ const emptied = async () => ({ data: "", size: 9 });
 told({
   tar: tar.toString("base64"), got, asked,
   long: await Promise.all(names.map((name) => failure(async () => tarHead(name, 0)))),
+  odd: await Promise.all(["../x", "/x", "a/../../x", "a\\\\x", "a\\nx", "", "."].map((name) => failure(() => fetchAll(ask, "b", [{ name, size: 0 }], () => {}, stop.signal)))),
   stopped: await failure(() => fetchFile(ask, "b", "big", () => stop.abort(), stop.signal)),
   shorter: await failure(() => fetchFile(emptied, "b", "f", () => {}, new AbortController().signal)),
 });
@@ -109,6 +110,7 @@ def test_a_bout_is_fetched_in_pieces_into_an_archive_that_others_can_read():
         there = {member.name: tar.extractfile(member).read() for member in tar.getmembers()}  # pyright: ignore
     files["big"] = files["big"][:-5]  # what grew meanwhile ends where it was
     assert there == {f"bout/{name}": data for name, data in files.items()}
+    assert all("no name of a file for an archive" in why for why in told["odd"]), "what unpacks it writes nowhere else"
     assert told["got"] == sum(map(len, files.values()))
     assert [offset for _, name, offset in told["asked"] if name == "big"][:5] == [0, 700, 1400, 2100, 2800]
     assert [bool(why) for why in told["long"]] == [False, True, False, True]
