@@ -90,7 +90,7 @@ const emptied = async () => ({ data: "", size: 9 });
 told({
   tar: tar.toString("base64"), got, asked,
   long: await Promise.all(names.map((name) => failure(async () => tarHead(name, 0)))),
-  odd: await Promise.all(odd.map((name) => failure(() => fetchAll(ask, "b", [{ name, size: 0 }], () => {}, stop.signal)))),
+  odd: await Promise.all(odd.map((name) => failure(() => fetchAll(ask, "b", [{ name }], () => {}, stop.signal)))),
   stopped: await failure(() => fetchFile(ask, "b", "big", () => stop.abort(), stop.signal)),
   shorter: await failure(() => fetchFile(emptied, "b", "f", () => {}, new AbortController().signal)),
 });
