@@ -90,7 +90,7 @@ def command(
         need_linux("nuc ui --emulated", "a daemon runs there alone")
     need(starlette="nuc ui", uvicorn="nuc ui", websockets="nuc ui")
     from nuc_engine.client import ClientError, load_keys
-    from nuc_engine.client.address import find_address
+    from nuc_engine.client.address import find_address, find_addresses
     from nuc_engine.ui.launch import WorkbenchOptions, emulated_daemon, serve
     from nuc_engine.ui.sshoff import ssh_words
 
@@ -103,6 +103,7 @@ def command(
     def say(line: str) -> None:
         note(f"nuc ui: {line}")
 
+    asked = bool(address)
     try:
         with suppress(KeyboardInterrupt), when_ended(interrupt), ExitStack() as stack:
             if emulated:
@@ -110,6 +111,8 @@ def command(
                 address = stack.enter_context(emulated_daemon([emulated, "--data", str(data)], say))
             elif bouts is None:
                 address = address or find_address()
+            way = ["--address", address] if asked or (address and len(find_addresses()) > 1) else []
+            way += [] if keys is None else ["--keys", str(keys.absolute())]
             wanted = WorkbenchOptions(
                 name or own_name(),
                 address,
@@ -119,6 +122,7 @@ def command(
                 not no_browser,
                 stop_without_tab,
                 emulated=bool(emulated),
+                way=[*way, *(["--name", name] if name and keys is not None else [])],
                 off_by_ssh=off_by_ssh,
             )
             serve(wanted, say)

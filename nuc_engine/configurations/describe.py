@@ -381,6 +381,7 @@ class _Describer:
                 for span in (map(both_ways, hdso.ranges) if plan.index in self.pushing else hdso.ranges)
             },
             "used_by": self.uses.get(plan.index, []),
+            **({"owner": plan.owner} if plan.owner else {}),
         }
         if plan.kind == "boolstring":
             data |= self._rule(plan)

@@ -69,7 +69,8 @@ class Status(Answer):
     `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it
     (`latch_reason` is "off"). `refusals` say which servos cannot be driven as they were given, and why; `bus_counts`
     is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`. `edits` counts those that
-    took effect, undoing too. `unix_time_s` is the daemon's clock, which stamps telemetry and events too; 0: not told.
+    took effect, undoing too. `clamps` are sensors that are sensed as another number than is measured, and as which.
+    `unix_time_s` is the daemon's clock, which stamps telemetry and events too; 0: not told.
     """
 
     mode: str
@@ -101,6 +102,7 @@ class Status(Answer):
     redo: int = 0
     edits: int = 0
     privileges_missing: tuple[str, ...] = ()
+    clamps: dict[str, float] = {}
     tasks: Tasks = {}
     unix_time_s: float = 0.0
 
@@ -233,7 +235,7 @@ class FoundProblem(TypedDict):
 
 
 class ChangedValue(TypedDict):
-    """One part of an edit. `what` is `write` of an HDSO, or `mode`, `target`, `rate`, `tweak` of a joint."""
+    """One part of an edit: `write` of an HDSO; `mode`, `target`, `rate`, `tweak` of a joint; `sense` of a sensor."""
 
     what: str
     name: str

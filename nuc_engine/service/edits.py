@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from nuc_engine.control.clamps import OFF
+from nuc_engine.control.controls import SENSE
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import RecordKind
 from nuc_engine.messages.errors import Refused
@@ -93,13 +95,18 @@ class ControlBook:
         if what == "drive":
             default = ("mode", self._default or self._joints[joint].control_mode)
         else:
-            default = {"tweak": 0.0, "sense": "off"}.get(what, self._rate)
+            default = {"tweak": 0.0, SENSE: OFF}.get(what, self._rate)
         return self._values.get((what, joint), default)
 
     def mode(self, joint: int) -> str:
         """Return the joint's mode; a joint that goes to a target holds positions."""
         what, value = self.value("drive", joint)
         return "hold" if what == "target" else str(value)
+
+    @property
+    def clamped(self) -> list[int]:
+        """Return the HDSOs that are sensed otherwise than they are measured."""
+        return [index for (what, index), value in self._values.items() if what == SENSE and value != OFF]
 
     def put(self, what: str, joint: int, value: float | str) -> None:
         """Note a control that was made."""

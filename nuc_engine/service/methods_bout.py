@@ -83,9 +83,18 @@ async def status(hub: Hub, _client: ConnectedClient, _asked: requests.StatusRequ
         redo=0 if hub.book is None else hub.book.depth[1],
         edits=0 if hub.book is None else hub.book.made,
         privileges_missing=tuple(hub.recent.privileges_missing),
+        clamps=_clamps(hub),
         tasks=_tasks(hub),
         unix_time_s=hub.recipes.unix_time_s(),
     )
+
+
+def _clamps(hub: Hub) -> dict[str, float]:
+    if hub.mirror is None or not (clamped := hub.mirror.controls.clamped):
+        return {}
+    plan, moment = hub.mirror.plan, hub.moment()
+    sensed = {plan.hdsos[index].name: moment.stored(index) for index in clamped}
+    return {name: values[0] for name, values in sensed.items() if values is not None}
 
 
 async def tasks(hub: Hub, _client: ConnectedClient, _asked: requests.TasksRequest) -> Tasks:

@@ -92,7 +92,8 @@ def _change(hub: Hub, part: EditPart) -> ChangedValue:
         return {"what": what, "name": hdso.name, "before": before, "after": after}
     if what == "drive":
         (_, before), (what, after) = before, after
-    return {"what": what, "name": plan.joints[part.index].name, "before": before, "after": after}
+    name = subject(JointControl(what, part.index, after), plan)[1]
+    return {"what": what, "name": name, "before": before, "after": after}
 
 
 async def keep_values(hub: Hub, client: ConnectedClient, asked: requests.KeepValuesRequest) -> KeptAnswer:

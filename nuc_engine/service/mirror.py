@@ -5,6 +5,7 @@ Names are HDSO names or ids, one element of an HDSO (`NAME[k]`, `nuc_engine.serv
     joint.NAME.state | action | angle_deg | mode | tweak       state as its index over all states, action as its name
     muscle.NAME.force | length | activation
     motor.NAME.position_raw | current_raw | sent_raw | status | age_ms
+    sensor.NAME.measured                                       what is sensed is the HDSO itself
     rule.NAME                                                  of the rule's HDSO or its state; true or false now
     task.NAME.lateness_p50_us | lateness_p99_us | lateness_max_us | execution_... | period_us
     task.NAME.runs | overruns | skipped
@@ -68,6 +69,11 @@ class Moment:
     def states(self) -> StatesRecord | None:
         """The last state transition."""
         return self._unpack(RecordKind.STATES)
+
+    @cached_property
+    def sensors(self) -> NumbersRecord | None:
+        """What was measured last."""
+        return self._unpack(RecordKind.SENSORS)
 
     @cached_property
     def muscles(self) -> NumbersRecord | None:
@@ -180,6 +186,9 @@ class Mirror:
             fields += _muscle_fields(muscle, len(self.plan.muscles))
         for motor in self.plan.motors:
             fields += _motor_fields(motor)
+        for at, index in enumerate(self.plan.sensor_columns):
+            hdso = self.plan.hdsos[index]
+            fields.append(Field(f"sensor.{hdso.name}.measured", "number", hdso.units, _measured(hdso, at)))
         for name, index in self._rule_names():
             fields.append(Field(f"rule.{name}", "flag", "", lambda moment, k=index: moment.rules(k)))
         for task in self.block.statistics:
@@ -267,6 +276,15 @@ def _element_field(hdso: HdsoPlan, element: int) -> Field:
 
     kind = "number" if hdso.datatype in ("float", "double") else "integer"
     return Field(f"{hdso.name}[{element}]", kind, hdso.units, read)
+
+
+def _measured(hdso: HdsoPlan, at: int) -> Callable[[Moment], Plain]:
+    def read(moment: Moment) -> Plain:
+        # Before the first value there is a number in the record too.
+        known = moment.sensors is not None and moment.stored(hdso.index) is not None
+        return plain_number(moment.sensors.numbers[at], hdso.datatype) if known else None
+
+    return read
 
 
 def _muscle_fields(muscle: MusclePlan, count: int) -> list[Field]:

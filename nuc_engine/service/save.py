@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from nuc_engine.model.motors import is_driven
 from nuc_engine.model.plan import HdsoPlan, Plan
+from nuc_engine.model.store import refusal
 from nuc_engine.model.values import Values, plain_number, rule_tokens
 from nuc_engine.service.configuration import Configuration
 from nuc_engine.service.edits import Recorded
@@ -24,9 +25,10 @@ Held = Mapping[int, Values]
 def out_of_reach(plan: Plan, configuration: Configuration | None) -> dict[int, str]:
     """Return the HDSOs whose writing serves nothing, by index, each with the reason.
 
-    Geometry is read once; commands are written by the engine, all but that of the joint's own control mode (B20).
+    Geometry is read once; commands are written by the engine, all but that of the joint's own control mode (B20);
+    what a control or a module writes has no other writer.
     """
-    reasons: dict[int, str] = {}
+    reasons = {hdso.index: reason for hdso in plan.hdsos if hdso.owner and (reason := refusal(hdso, ()))}
     if configuration is not None:
         indices = {ref: hdso.index for hdso in plan.hdsos for ref in (hdso.id_num, hdso.name)}
         for joint in configuration.model.jointlist.joints:

@@ -160,7 +160,8 @@ def _changes(plan: Plan, changesets: Sequence[Changeset], elapsed: int, *, from_
             # Each waits by itself, so that each can be withdrawn by itself.
             shift = elapsed if from_now and trigger.until_ns >= 0 else 0
             one = replace(trigger, until_ns=trigger.until_ns + shift)
-            names = (f"when {format_tokens(tokenise(trigger.rule), _by_id(plan))}",)
+            rule = f"when {format_tokens(tokenise(trigger.rule), _by_id(plan))}"
+            names = (rule, *(plan.hdsos[write.hdso].name for write in trigger.writes[:MOST_NAMED]))
             changes.append(ScheduledChange(max(time_ns, elapsed, 0), names, ChangeParts(triggers=(one,))))
     return changes
 

@@ -16,11 +16,17 @@ MOST_CONNECTIONS = 256
 FIRST_REQUEST_S = 5.0
 """How long a connection may take for its first request."""
 
+STRANGER_S = 20.0
+"""How long one may be there on which nobody has said the secret of a session: a body may never end."""
+
+KNOWN = "nuc.known"
+"""Stands in the scope of a request that has said it."""
+
 
 class BoundedProtocol(H11Protocol):
-    """uvicorn's HTTP, which by itself waits for the first request of a connection for ever."""
+    """uvicorn's HTTP, which by itself waits for a connection's first request, and for the end of any, for ever."""
 
-    _first: asyncio.TimerHandle | None = None
+    _timers: tuple[asyncio.TimerHandle, ...] = ()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, if there is room."""
@@ -28,7 +34,8 @@ class BoundedProtocol(H11Protocol):
         if len(self.connections) > MOST_CONNECTIONS:
             transport.abort()
         else:
-            self._first = self.loop.call_later(FIRST_REQUEST_S, self._end_silent)
+            later = self.loop.call_later
+            self._timers = later(FIRST_REQUEST_S, self._end_silent), later(STRANGER_S, self._end_stranger)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of it."""
@@ -44,7 +51,11 @@ class BoundedProtocol(H11Protocol):
         if self.scope is None:  # pyright: ignore[reportUnnecessaryComparison]  none before the first request
             self.transport.abort()
 
+    def _end_stranger(self) -> None:
+        if self.scope is None or KNOWN not in self.scope:  # pyright: ignore[reportUnnecessaryComparison]
+            self.transport.abort()
+
     def _forget(self) -> None:
-        if self._first is not None:
-            self._first.cancel()
-            self._first = None
+        for timer in self._timers:
+            timer.cancel()
+        self._timers = ()

@@ -63,6 +63,9 @@ class WorkbenchOptions:
     emulated: bool = False
     """The daemon at `address` was started with an emulated leg: nothing real moves."""
 
+    way: Sequence[str] = ()
+    """How `nuc ctl` is told of the same daemon: address and keys, nothing where it finds it."""
+
     off_by_ssh: str = ""
     """Where to log in for torque off at a daemon elsewhere: `HOST`, or `HOST:FOLDER`."""
 
@@ -98,7 +101,9 @@ async def _serve(
         stack.push_async_callback(virtual.close)
         diagrams = DiagramPages(bouts.readers)
         more = [page.routes() for page in (bouts, scripts, bench, experiments, virtual, diagrams)]
-        workbench = Workbench(access, wanted.author, more=chain.from_iterable(more), emulated=wanted.emulated)
+        workbench = Workbench(
+            access, wanted.author, more=chain.from_iterable(more), emulated=wanted.emulated, way=wanted.way
+        )
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
             ssh = SshOffPath(ssh_words(wanted.off_by_ssh)) if wanted.off_by_ssh else None

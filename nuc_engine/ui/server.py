@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,6 +26,7 @@ from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.ui.access import PageAccess
 from nuc_engine.ui.answers import MOST_LONG, answer, body_of, problem
 from nuc_engine.ui.bridge import DaemonBridge, encode
+from nuc_engine.ui.connections import KNOWN
 from nuc_engine.ui.outbox import Outbox
 from nuc_engine.ui.stop import TorqueOffPath
 from nuc_engine.ui.tab import BrowserTab, PageMessage, TabClient, error_of, read_message
@@ -90,6 +91,9 @@ class Workbench:
     more: Iterable[BaseRoute] = ()
     bouts: bool = True
     emulated: bool = False
+    way: Sequence[str] = ()
+    """How `nuc ctl` is told of the same daemon: address and keys, nothing where it finds it."""
+
     web: Path = WEB
     tabs: int = 0
     stops: int = 0
@@ -226,6 +230,7 @@ class Workbench:
         bridge = self.bridge
         return {
             "daemon": None if bridge is None else bridge.address,
+            "way": list(self.way),
             "bouts": self.bouts,
             "author": "" if client is None else client.author,
             "client": "" if client is None else client.name,
@@ -363,6 +368,8 @@ class RequestGuard:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, path = scope["headers"], scope["path"]
         why, api = self._access.refuses(headers, websocket=False), path.startswith("/api/")
+        if self._access.authorised(headers):
+            scope[KNOWN] = True
         host = next((value.decode("latin-1") for key, value in headers if key == b"host"), "")
 
         async def sealed(message: Message) -> None:
@@ -375,7 +382,7 @@ class RequestGuard:
 
         if why:
             await problem(403, "not_allowed", why)(scope, receive, sealed)
-        elif api and path != "/api/session" and not self._access.authorised(headers):
+        elif api and path != "/api/session" and KNOWN not in scope:
             await problem(401, "not_allowed", "no session", "open the page anew: nuc ui")(scope, receive, sealed)
         else:
             with suppress(ClientDisconnect):

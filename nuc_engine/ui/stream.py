@@ -24,6 +24,7 @@ QUESTIONS = 256
 _WAIT_S = 0.1
 _BATCH_S = 0.01
 _NOTHING = float("nan")
+_REAL = ("float", "double")
 
 Row = tuple[int | float, ...]
 
@@ -44,7 +45,12 @@ def fields_of(model: Mapping[str, Any]) -> list[StreamField]:
     parts = [("position_raw", "tick"), ("current_raw", "count"), ("status", "1: answered"), ("sent_raw", "tick")]
     found = [StreamField(f"{motor}.{part}", unit, f"motor.{motor}.{part}") for part, unit in parts for motor in motors]
     found += [StreamField(f"{joint['name']}.state", "state", f"joint.{joint['name']}.state") for joint in joints]
-    found += [StreamField(sensor["name"], sensor.get("unit") or "", sensor["name"]) for sensor in model["sensors"]]
+    # What is sensed where it was clamped stands in the status: records have what was measured, as the file of cycles.
+    found += [
+        StreamField(name, sensor.get("unit") or "", f"sensor.{name}.measured" if sensor["datatype"] in _REAL else name)
+        for sensor in model["sensors"]
+        for name in (sensor["name"],)
+    ]
     of_muscles = [("activation", "1"), ("force", "units of muscle output"), ("length", "rest lengths")]
     return found + [
         StreamField(f"{muscle}.{part}", unit, f"muscle.{muscle}.{part}")

@@ -34,12 +34,12 @@ PICTURES = {
 
 
 def made(folder: Path, title: str, *edits: tuple[str, str]) -> Path:
-    """Copy lin_roach into `folder` with an example in it, itself edited."""
+    """Copy lin_roach into `folder` with an example in it, or several joined by " + ", themselves edited."""
     shutil.copytree(find_configuration("lin_roach"), folder)
     for file in ("joints.xml", "parameters.xml", "sensors.xml"):
         path = folder / file
         text = re.sub(r"<(hdsolist|jointlist) ", r'<\1 version="0.2" ', path.read_text(), count=1)
-        for where, side, marker, piece in EXAMPLES[title]:
+        for where, side, marker, piece in (each for part in title.split(" + ") for each in EXAMPLES[part]):
             changed = piece
             for old, new in edits:
                 changed = changed.replace(old, new)

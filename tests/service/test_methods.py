@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from inspect import signature
 from typing import get_type_hints
 
@@ -426,6 +427,28 @@ def test_an_unknown_method_is_answered_with_the_nearest(b):
     error = refused(b.client(), "statsu")
     assert error.kind == "unknown_method"
     assert "status" in error.hint
+
+
+def test_what_is_clamped_stands_in_status_and_history_until_it_is_let_go(b):
+    talk = b.client("Ann")
+    b.core.cycle({0: 20.0})
+    sensor = b.service.hub.plan.hdsos[b.service.hub.plan.motors[0].angle].name
+    assert talk.ask("status")["clamps"] == {}
+    talk.ask("sense", sensor=sensor, value=33)
+    index = b.core.plan.motors[0].angle
+    own = memoryview(array("f", [20.0]))
+    b.core.store.parted[index] = (own, 0)  # as the real core parts them
+    b.core.store.write(index, (33.0,))
+    b.core.recorder.sensors(b.now, b.core.store)
+    b.core.store.publish(1, b.now)
+    b.turn()
+    assert talk.ask("status")["clamps"] == {sensor: 33.0}
+    names = [sensor, f"sensor.{sensor}.measured"]
+    assert list(talk.ask("get", names=names)["values"].values()) == [33.0, 20.0]
+    (edit,) = talk.ask("history")["done"]
+    assert edit["changes"] == [{"what": "sense", "name": sensor, "before": "off", "after": 33.0}]
+    talk.ask("undo")
+    assert talk.ask("status")["clamps"] == {}
 
 
 def test_joint_modes_tweaks_and_poses_go_to_the_core(b):

@@ -71,9 +71,10 @@ def test_the_bench_says_why_something_can_not_be_done_and_what_went_wrong_in_the
     assert told["matching"] == [["position_offset", "led"], ["position_offset"], ["led"], []]
 
 
+ODD = ["../x", "/x", "a/../../x", "a\\x", "a\nx", "", "."]
 FETCH = """
 import { fetchAll, fetchFile, tarHead } from "{web}/fetchbout.js";
-const [files, grows, names] = given;
+const [files, grows, names, odd] = given;
 const asked = [];
 const ask = async (method, { bout, file, offset }) => {
   asked.push([bout, file, offset]);
@@ -89,6 +90,7 @@ const emptied = async () => ({ data: "", size: 9 });
 told({
   tar: tar.toString("base64"), got, asked,
   long: await Promise.all(names.map((name) => failure(async () => tarHead(name, 0)))),
+  odd: await Promise.all(odd.map((name) => failure(() => fetchAll(ask, "b", [{ name }], () => {}, stop.signal)))),
   stopped: await failure(() => fetchFile(ask, "b", "big", () => stop.abort(), stop.signal)),
   shorter: await failure(() => fetchFile(emptied, "b", "f", () => {}, new AbortController().signal)),
 });
@@ -104,11 +106,12 @@ def test_a_bout_is_fetched_in_pieces_into_an_archive_that_others_can_read():
         f"{'d' * 90}/{'é' * 20}.txt": b"x" * 512,
     }
     names = ["a" * 100, "a" * 101, f"{'p' * 155}/{'n' * 100}", f"{'p' * 156}/{'n' * 100}"]
-    told = run(FETCH, {name: base64.b64encode(data).decode() for name, data in files.items()}, "big", names)
+    told = run(FETCH, {name: base64.b64encode(data).decode() for name, data in files.items()}, "big", names, ODD)
     with tarfile.open(fileobj=io.BytesIO(base64.b64decode(told["tar"]))) as tar:
         there = {member.name: tar.extractfile(member).read() for member in tar.getmembers()}  # pyright: ignore
     files["big"] = files["big"][:-5]  # what grew meanwhile ends where it was
     assert there == {f"bout/{name}": data for name, data in files.items()}
+    assert all("no name of a file for an archive" in why for why in told["odd"]), "what unpacks it writes nowhere else"
     assert told["got"] == sum(map(len, files.values()))
     assert [offset for _, name, offset in told["asked"] if name == "big"][:5] == [0, 700, 1400, 2100, 2800]
     assert [bool(why) for why in told["long"]] == [False, True, False, True]

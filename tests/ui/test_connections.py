@@ -11,7 +11,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from nuc_engine.ui import connections
-from nuc_engine.ui.connections import FIRST_REQUEST_S, BoundedProtocol
+from nuc_engine.ui.connections import FIRST_REQUEST_S, KNOWN, STRANGER_S, BoundedProtocol
 
 UPGRADE = (
     b"GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -50,10 +50,10 @@ class Timers:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loop, name)
 
-    def let_pass(self) -> None:
+    def let_pass(self, time_s: float = FIRST_REQUEST_S) -> None:
         for delay_s, what in list(self.due):
-            assert delay_s == FIRST_REQUEST_S
-            what()
+            if delay_s <= time_s:
+                what()
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -94,6 +94,20 @@ def test_who_asks_is_not() -> None:
         protocol.data_received(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         timers.let_pass()
         assert not transport.aborted
+
+    with_one(what)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_request_that_never_ends_is_put_out_unless_it_is_of_a_session(known: bool) -> None:
+    def what(protocol: BoundedProtocol, transport: Transport, timers: Timers) -> None:
+        protocol.data_received(b"POST /api/session HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{")
+        if known:
+            protocol.scope[KNOWN] = True  # pyright: ignore[reportGeneralTypeIssues]  as the guard does
+        timers.let_pass(FIRST_REQUEST_S)
+        assert not transport.aborted
+        timers.let_pass(STRANGER_S)
+        assert transport.aborted is not known
 
     with_one(what)
 

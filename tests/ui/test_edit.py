@@ -156,6 +156,52 @@ def test_every_change_of_action_is_found_with_what_let_it_happen_however_records
     assert len(switches) > 500
 
 
+FORCED = """
+import { Firings } from "{web}/rules.js";
+import { Ring } from "{web}/ring.js";
+const [rows, clamps] = given;
+const columns = ["time", "cycle", "bout", "J.state", "s", "decay"];
+const ring = new Ring(columns.length, 64), index = new Map(columns.map((name, k) => [name, k]));
+const codes = new Map([[0, { state: "A", rule: "a" }], [1, { state: "B", rule: "b", central: "c" }]]);
+const firings = new Firings([{ name: "J", codes }]);
+ring.push(rows.flat(), rows.length);
+const held = { a: "s < low", b: "s > high", c: "decay < drive", low: 0, high: 1, drive: 0.1 };
+firings.take(ring, index, 0, rows.length, (name) => held[name], () => false, clamps);
+const lefts = (held) => held.map(({ leaf }) => leaf.left);
+told(firings.causes.get("J").map((cause) => [cause.state, cause.known, cause.forced, lefts(cause.true)]));
+"""
+
+
+def test_a_switch_is_said_to_be_forced_where_the_central_rule_held_and_the_entry_rule_did_not():
+    def cause(sensor, decay, clamps=None):
+        rows = [[0, 1, 1, 0, sensor, decay], [0.02, 2, 1, 1, 0, 0]]
+        (found,) = run(FORCED, rows, clamps or {})
+        return found
+
+    assert cause(2.0, 0.5) == ["B", True, False, ["s"]]
+    assert cause(0.0, 0.05) == ["B", True, True, ["decay"]]
+    assert cause(2.0, 0.05) == ["B", True, False, ["s"]], "sensory entries come first"
+    assert cause(0.0, 0.5) == ["B", False, False, []]
+    assert cause(0.0, 0.5, {"s": 3.0}) == ["B", True, False, ["s"]], "rules go by what is sensed"
+
+
+SENSES = """
+import { sensesOf } from "{web}/model.js";
+told([...sensesOf(given[0])]);
+"""
+
+
+@pytest.mark.parametrize("name", list_configurations())
+def test_every_sensor_that_can_be_clamped_stands_with_one_joint(name):
+    model = loaded(name)
+    plan = build_plan(model)
+    placed = [sensor for _, sensors in run(SENSES, describe_model(model, plan)) for sensor in sensors]
+    felt = {plan.hdsos[index].name for motor in plan.motors for index in (motor.angle, motor.current)}
+    felt |= {plan.hdsos[signal.output.hdso].name for signal in (*plan.signals, *plan.action_signals)}
+    assert len(placed) == len(set(placed))
+    assert felt <= set(placed)
+
+
 # --- what may be turned, and how far ---
 
 KNOBS = """

@@ -287,7 +287,7 @@ def test_comparisons_of_rules_are_those_the_language_has(name):
 def test_a_line_is_taken_apart_by_a_shell_into_the_words_it_was_made_of():
     code = """
 import { ctlLine } from "{web}/ctl.js";
-told(given[0].map((word) => ctlLine("", "run", { note: word || "x", label: { [word.replace("=", "")]: word } })));
+told(given[0].map((word) => ctlLine([], "run", { note: word || "x", label: { [word.replace("=", "")]: word } })));
 """
     for word, line in zip(HOSTILE, run(code, HOSTILE), strict=True):
         words = ["nuc", "ctl", "run", "--note", word or "x", "--label", f"{word.replace('=', '')}={word}"]
@@ -303,7 +303,7 @@ def test_the_line_of_an_edit_says_exactly_what_was_sent():
     edits = [(str(rng.choice(names)) or "x", float(rng.normal() * 10.0 ** rng.integers(-12, 12))) for _ in range(300)]
     code = """
 import { ctlLine } from "{web}/ctl.js";
-told(given[0].map(([name, value]) => ctlLine("", "set", { "back-after": 0.5 }, [`${name}=${value}`])));
+told(given[0].map(([name, value]) => ctlLine([], "set", { "back-after": 0.5 }, [`${name}=${value}`])));
 """
     for (name, value), line in zip(edits, run(code, edits), strict=True):
         *head, word = shlex.split(line)
@@ -316,29 +316,62 @@ def test_every_line_is_one_that_nuc_ctl_takes():
     code = """
 import { ctlLine } from "{web}/ctl.js";
 told([
-  ctlLine("tcp://leg:44106", "run", { delay: 1.5, stop: 60, label: { surface: "carpet", a: "b c" }, note: "it's new" }),
-  ctlLine("", "run", { out: "carpet_3" }),
-  ctlLine("", "run", { delay: null, stop: null, label: {}, note: "", out: "" }),
-  ctlLine("", "stop", { policy: "hold" }), ctlLine("", "stop", { policy: "" }), ctlLine("", "arm"), ctlLine("", "off"),
-  ctlLine("", "configure", {}, ["lin_roach"]), ctlLine("", "log", { out: "x" }), ctlLine("", "stoplog"),
-  ctlLine("", "take", { force: true }), ctlLine("", "take", { force: false }), ctlLine("", "release"),
-  ctlLine("", "store", { overwrite: true }, ["itf.xml"]), ctlLine("", "configure", {}, ["./my_roach"]),
-  ctlLine("", "script", { now: true }, ["itf.xml"]), ctlLine("", "forget", {}, ["all"]),
-  ctlLine("", "pose go", { rate: 20 }, ["Femur-Tibia=-5.5"]), ctlLine("", "pose park", { rate: 20 }, ["lying"]),
-  ctlLine("", "pose save", {}, ["standing"]), ctlLine("", "limp", { all: true }),
-  ctlLine("", "mode", {}, ["A", "hold"]), ctlLine("", "tweak", {}, ["Femur-Tibia", "-5"]),
-  ctlLine("", "shutdown", { yes: true }), ctlLine("", "mark", {}, ["-x slipped; reboot"]),
-  ctlLine("", "subscribe", {}, ["CTr_angle", "FT_angle"]),
+  ctlLine(["--address", "tcp://leg:44106", "--keys", "/home/a b/keys"], "run", {
+    delay: 1.5, stop: 60, label: { surface: "carpet", a: "b c" }, note: "it's new" }),
+  ctlLine([], "run", { out: "carpet_3" }),
+  ctlLine([], "run", { delay: null, stop: null, label: {}, note: "", out: "" }),
+  ctlLine([], "stop", { policy: "hold" }), ctlLine([], "stop", { policy: "" }), ctlLine([], "arm"), ctlLine([], "off"),
+  ctlLine([], "configure", {}, ["lin_roach"]), ctlLine([], "log", { out: "x" }), ctlLine([], "stoplog"),
+  ctlLine([], "take", { force: true }), ctlLine([], "take", { force: false }), ctlLine([], "release"),
+  ctlLine([], "store", { overwrite: true }, ["itf.xml"]), ctlLine([], "configure", {}, ["./my_roach"]),
+  ctlLine([], "script", { now: true }, ["itf.xml"]), ctlLine([], "forget", {}, ["all"]),
+  ctlLine([], "pose go", { rate: 20 }, ["Femur-Tibia=-5.5"]), ctlLine([], "pose park", { rate: 20 }, ["lying"]),
+  ctlLine([], "pose save", {}, ["standing"]), ctlLine([], "limp", { all: true }),
+  ctlLine([], "mode", {}, ["A", "hold"]), ctlLine([], "tweak", {}, ["Femur-Tibia", "-5"]),
+  ctlLine([], "shutdown", { yes: true }), ctlLine([], "mark", {}, ["-x slipped; reboot"]),
+  ctlLine([], "subscribe", {}, ["CTr_angle", "FT_angle"]),
 ]);
 """
     lines = run(code)
     for line in lines:
         words = shlex.split(line)[2:]
-        name, *rest = words[2:] if words[0] == "--address" else words
+        name, *rest = words[4:] if words[0] == "--address" else words
         with ctl.commands[name].make_context(name, rest):
             pass
+    assert shlex.split(lines[0])[2:6] == ["--address", "tcp://leg:44106", "--keys", "/home/a b/keys"]
     assert lines[2] == "nuc ctl run"
     assert shlex.split(lines[-2]) == ["nuc", "ctl", "mark", "--", "-x slipped; reboot"]
+
+
+def test_the_pages_name_no_command_and_no_option_that_nuc_ctl_has_not():
+    asked = [
+        (path.name, words.split(), re.findall(r"(?:^|,)\s*\"?([a-z][\w-]*)", options))
+        for path in sorted(WEB.rglob("*.js"))
+        for words, options in re.findall(r"\bline\(\"([a-z ]+)\"(?:, \{([^}]*)\})?", path.read_text(encoding="utf-8"))
+    ]
+    assert len(asked) > 35
+    for page, words, options in asked:
+        command = ctl
+        for word in words:
+            assert word in command.commands, f"{page}: nuc ctl {' '.join(words)}"
+            command = command.commands[word]
+        known = {name for parameter in command.params for name in parameter.opts}
+        named = {f"--{option}" for option in options}
+        assert named <= known, f"{page}: nuc ctl {' '.join(words)} {named - known}"
+
+
+@needs_node
+def test_what_has_to_be_so_for_a_line_is_nothing_to_a_shell():
+    code = """
+import { typedLine } from "{web}/jobs.js";
+told([typedLine("a", "nuc run a_now --seed 0"), typedLine("a", "")]);
+"""
+    line, nothing = run(code)
+    assert shlex.split(line, comments=True) == [
+        *["nuc", "ctl", "save", "--overwrite", "a_now", "&&", "nuc", "run", "a_now", "--seed", "0"]
+    ]
+    assert line.endswith("# on the daemon's machine, in the folder it was started in")
+    assert nothing == ""
 
 
 # --- words ---
@@ -414,6 +447,27 @@ told(given.map((age_s) => {
 """
     )
     assert run(code, 0.02, 1.5, None, 0.9) == [True, False, True, True]
+
+
+@needs_node
+def test_a_page_that_is_held_up_shows_nothing_as_live_whatever_two_clocks_say():
+    code = (
+        LIVE
+        + """
+live.take({ topic: "welcome" });
+live.take({ topic: "layout", layout: 1, columns: [{ name: "time", unit: "ns" }] });
+const frame = new DataView(new ArrayBuffer(24));
+frame.setUint32(0, 1, true);
+frame.setUint32(4, 1, true);
+told(given.map((ageS, k) => {
+  frame.setFloat64(8, Date.now() / 1000 - ageS, true);
+  frame.setFloat64(16, 1e7 * k, true);
+  live.takeRecords(frame.buffer);
+  return live.liveness(performance.now()).live;
+}));
+"""
+    )
+    assert run(code, 3600.01, 3600.5, 3603, 3600.02) == [True, True, False, True]
 
 
 @needs_node

@@ -103,6 +103,10 @@ def alarms(status: Status) -> list[str]:
     if status.unconfirmed:
         lines.append(f"torque not confirmed off: {', '.join(status.unconfirmed)}")
     lines += [f"not driven: {text}" for text in status.refusals]
+    lines += [
+        f"CLAMPED: {name} is sensed as {value:g}; nuc ctl sense {name} off ends it"
+        for name, value in status.clamps.items()
+    ]
     lost = {kind: count for kind, count in counted(status.losses).items() if count}
     if lost:
         lines.append(f"records lost: {', '.join(f'{kind} {count}' for kind, count in lost.items())}")

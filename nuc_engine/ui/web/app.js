@@ -81,7 +81,7 @@ class App {
       desk: new Desk(this.live),
       act: (method, params, line, told) => this.act(method, params, line, told),
       say: (text, kind, line) => this.say(text, kind, line),
-      line: (subcommand, options, words) => ctlLine(this.address, subcommand, options, words),
+      line: (subcommand, options, words) => ctlLine(this.live.welcome?.way ?? [], subcommand, options, words),
       armButton: () => this.armButton(),
       go: (path) => {
         location.hash = path;
@@ -104,11 +104,6 @@ class App {
       this.tellLiveness(performance.now());
       this.tellStop(performance.now());
     }, 250);
-  }
-
-  get address() {
-    const daemon = this.live.welcome?.daemon ?? "";
-    return daemon.startsWith("tcp:") ? daemon : "";
   }
 
   // --- pages ---
@@ -195,7 +190,9 @@ class App {
     const { live } = this;
     const { status } = live;
     const reason = status?.latched ? `latched: ${status.latch_reason || "by the daemon"}; arm to go on` : "";
-    setText(id("latchtext"), reason);
+    // Who comes later must see that the leg feels what is not there.
+    const clamped = Object.keys(live.clamps);
+    setText(id("latchtext"), [reason, clamped.length ? `CLAMPED: ${clamped.join(", ")}` : ""].filter(Boolean).join("; "));
     setText(id("is-mode"), status?.mode ?? "–");
     setAttribute(id("is-mode"), "data-mode", status?.mode ?? null);
     const bout = status?.bout ?? 0;

@@ -15,13 +15,13 @@ export function quoted(word) {
 /**
  * Return `nuc ctl ...` for a subcommand: options that are null, undefined, "" or false are left out, true is a flag, a
  * map repeats its option for each pair.
- * @param {string} address of the daemon; "" for the one of this machine
+ * @param {readonly string[]} way to the daemon: address, keys; none where it is the one of this machine
  * @param {string} subcommand one word, or those of a group and its command
  * @param {Record<string, Option>} [options] by name, without dashes
  * @param {readonly string[]} [words] what follows
  */
-export function ctlLine(address, subcommand, options = {}, words = []) {
-  const line = ["nuc", "ctl", ...(address ? ["--address", address] : []), ...subcommand.split(" ")];
+export function ctlLine(way, subcommand, options = {}, words = []) {
+  const line = ["nuc", "ctl", ...way, ...subcommand.split(" ")];
   for (const [name, value] of Object.entries(options)) {
     if (value === null || value === undefined || value === "" || value === false) continue;
     if (value === true) line.push(`--${name}`);
@@ -32,6 +32,15 @@ export function ctlLine(address, subcommand, options = {}, words = []) {
   // A word that begins with a dash would be taken for an option.
   if (words.some((word) => word.startsWith("-"))) line.push("--");
   return shellLine([...line, ...words]);
+}
+
+/**
+ * Return a line with what has to be so for it, as a shell takes no notice of it.
+ * @param {string} line
+ * @param {string} note
+ */
+export function noted(line, note) {
+  return note ? `${line}  # ${note}` : line;
 }
 
 /**

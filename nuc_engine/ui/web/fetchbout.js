@@ -100,6 +100,9 @@ export async function fetchFile(ask, bout, file, told, signal) {
 export async function fetchAll(ask, bout, files, told, signal) {
   const folder = bout.split("/").at(-1) ?? bout;
   const pieces = [];
+  // Whoever unpacks it shall have nothing but one folder: a daemon elsewhere says what files are called.
+  const odd = [folder, ...files.map(({ name }) => name)].find((name) => /[\\\p{Cc}]/u.test(name) || name.split("/").some((part) => ["", ".", ".."].includes(part)));
+  if (odd !== undefined) throw new Refused("failed", `${JSON.stringify(odd)} is no name of a file for an archive: fetch the files one by one`);
   const isLast = (/** @type {StoredFile} */ { name }) => Number(name === MANIFEST);
   for (const { name } of [...files].sort((a, b) => isLast(a) - isLast(b))) {
     const data = await fetchFile(ask, bout, name, told, signal);

@@ -1,5 +1,6 @@
 // What takes long and is done by the server: a button that begins it, how far it is, a way to end it.
 
+import { ctlLine, noted } from "./ctl.js";
 import { h, setText } from "./dom.js";
 import { Refused } from "./session.js";
 
@@ -10,13 +11,13 @@ const POLL_MS = 400;
 const AGAIN_MS = 1500;
 
 /**
- * Return the line for a shell that does what a job does with the values in force: they are kept as a configuration first.
- * @param {import("./app.js").Context["line"]} line
+ * Return the line for a shell that does what a job does with the values in force: they are kept as a configuration first,
+ * which is beside the daemon, where `nuc run` finds it.
  * @param {string} configuration
  * @param {string | undefined} run what follows
  */
-export function typedLine(line, configuration, run) {
-  return run ? `${line("save", { overwrite: true }, [`${configuration}_now`])} && ${run}` : "";
+export function typedLine(configuration, run) {
+  return run ? noted(`${ctlLine([], "save", { overwrite: true }, [`${configuration}_now`])} && ${run}`, "on the daemon's machine, in the folder it was started in") : "";
 }
 
 /**

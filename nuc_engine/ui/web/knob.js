@@ -17,6 +17,14 @@ const SETTLE_MS = 700;
 const INSTEAD = "not sent: something else was asked for, or what is edited is another";
 
 /**
+ * Return why nobody but its control, or its module, writes an HDSO; "" where anybody may.
+ * @param {import("./model.js").Hdso} hdso
+ */
+function owned({ owner }) {
+  return owner ? `it follows ${owner}` : "";
+}
+
+/**
  * @param {Knob} knob
  * @returns {string}
  */
@@ -60,6 +68,7 @@ export function knobControl({ desk, line, say }, knob, { name = true } = {}) {
     told,
     refusal,
     trial,
+    hdso.owner ? h("span", { class: "note" }, owned(hdso)) : null,
   );
   let fine = false;
   /** What somebody turns it to now; NaN: it shows what is in force. */
@@ -258,7 +267,7 @@ export function knobControl({ desk, line, say }, knob, { name = true } = {}) {
     },
     tell() {
       const tried = desk.trials.get(label);
-      const why = desk.closed || (tried ? "it is being tried: keep it, or put it back, first" : "");
+      const why = owned(hdso) || desk.closed || (tried ? "it is being tried: keep it, or put it back, first" : "");
       if (desk.closed && (dragging || settling !== undefined || sender.waiting.length)) giveUp(desk.closed);
       const at = sender.active || dragging;
       if (!Number.isNaN(turned) && !sender.busy && !attempting && !Object.is(held(), mine)) {
@@ -365,9 +374,9 @@ export function textControl({ desk, line, say }, hdso) {
     object,
   });
   return {
-    element: h("div", { class: "knob" }, field, told, refusal),
+    element: h("div", { class: "knob" }, field, told, refusal, hdso.owner ? h("span", { class: "note" }, owned(hdso)) : null),
     tell() {
-      const why = desk.closed || (desk.trials.has(name) ? "it is being tried" : "");
+      const why = owned(hdso) || desk.closed || (desk.trials.has(name) ? "it is being tried" : "");
       field.disabled = asking || !!why;
       setHelp(field, why);
       const is = valueText(desk.values.get(name) ?? "");

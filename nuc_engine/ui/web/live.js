@@ -17,6 +17,8 @@ const FASTEST_HZ = 200;
 const QUIET_RECORDS_MS = 600;
 const QUIET_STATUS_MS = 2500;
 const OLD_RECORDS_MS = 1000;
+/** For how long the quickest of all batches is what others are held against, at least. */
+const QUICKEST_MS = 30_000;
 const BEAT_MS = 1000;
 const ANSWER_MS = 45_000;
 const AGAIN_MS = [200, 400, 800, 1500];
@@ -36,7 +38,7 @@ export class Live extends EventTarget {
     /** Who answers at this page's port is not its server. */
     this.stranger = false;
     this.refusals = 0;
-    /** @type {{daemon: string | null, bouts: boolean, author: string, client?: string, every_cycle?: boolean, tab?: string} | null} */
+    /** @type {{daemon: string | null, bouts: boolean, author: string, client?: string, every_cycle?: boolean, tab?: string, way?: string[]} | null} */
     this.welcome = null;
     /** @type {Status | null} */
     this.status = null;
@@ -61,6 +63,9 @@ export class Live extends EventTarget {
     this.recordAt = this.heardAt = this.statusAt = performance.now();
     /** Age of the newest record's batch when it came, ms. */
     this.ageMs = NaN;
+    /** How much later the newest batch came than the quickest of the last minute, ms: two clocks need not agree. */
+    this.lateMs = 0;
+    this.quickest = { before: Infinity, now: Infinity, since: performance.now() };
     /** Age of the newest record by the engine's own clock, ms; NaN where the server does not tell. */
     this.recordAgeMs = NaN;
     /** What commands each joint: `joint.NAME.mode`, `joint.NAME.tweak`, `motor.NAME.age_ms`. @type {Record<string, any>} */
@@ -275,6 +280,10 @@ export class Live extends EventTarget {
     this.ring.push(rows, count);
     this.recordAt = performance.now();
     this.ageMs = Date.now() - sentUnixS * 1000;
+    const { quickest } = this;
+    if (this.recordAt - quickest.since > QUICKEST_MS) Object.assign(quickest, { before: quickest.now, now: Infinity, since: this.recordAt });
+    quickest.now = Math.min(quickest.now, this.ageMs);
+    this.lateMs = this.ageMs - Math.min(quickest.before, quickest.now);
     for (const listen of this.onRecords) listen(from, this.ring.end);
   }
 
@@ -292,8 +301,10 @@ export class Live extends EventTarget {
     if (this.columns.length && now - this.recordAt > QUIET_RECORDS_MS) {
       return { live: false, sinceMs, why: "no records come from the engine" };
     }
-    if (this.columns.length && this.recordAgeMs > OLD_RECORDS_MS) {
-      return { live: false, sinceMs: Math.max(sinceMs, this.recordAgeMs), why: "records come late: what they show is past" };
+    // Late on their way to the daemon's file or stream, or on their way to a page that is held up.
+    const late = (this.recordAgeMs || 0) + this.lateMs;
+    if (this.columns.length && late > OLD_RECORDS_MS) {
+      return { live: false, sinceMs: Math.max(sinceMs, late), why: "records come late: what they show is past" };
     }
     if (now - this.statusAt > QUIET_STATUS_MS) return { live: false, sinceMs: now - this.statusAt, why: "no status comes" };
     return { live: true, sinceMs: 0, why: "" };
@@ -322,6 +333,22 @@ export class Live extends EventTarget {
   now(name) {
     const column = this.index.get(name);
     return column === undefined || !this.ring.end ? NaN : this.ring.at(column, this.ring.end - 1);
+  }
+
+  /** Sensors that are sensed as another number than is measured, and as which. @returns {Record<string, number>} */
+  get clamps() {
+    return this.status?.clamps ?? {};
+  }
+
+  /**
+   * What rules see of a sensor in a record, the newest unless another is named; undefined for what stands in none.
+   * @param {string} name
+   * @param {number} [record]
+   */
+  sensed(name, record = this.ring.end - 1) {
+    const column = this.index.get(name);
+    if (column === undefined) return undefined;
+    return this.clamps[name] ?? (this.ring.end ? this.ring.at(column, record) : NaN);
   }
 
   get inControl() {

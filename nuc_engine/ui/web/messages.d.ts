@@ -34,7 +34,7 @@ export interface BoutFilesRequest {
 export interface BoutsRequest {
 }
 
-/** One part of an edit. `what` is `write` of an HDSO, or `mode`, `target`, `rate`, `tweak` of a joint. */
+/** One part of an edit: `write` of an HDSO; `mode`, `target`, `rate`, `tweak` of a joint; `sense` of a sensor. */
 export interface ChangedValue {
   after: string | number | boolean | number[] | null;
   before: string | number | boolean | number[] | null;
@@ -464,7 +464,7 @@ export interface Started {
   folder: string;
 }
 
-/** How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer. `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it (`latch_reason` is "off"). `refusals` say which servos cannot be driven as they were given, and why; `bus_counts` is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`. `edits` counts those that took effect, undoing too. `unix_time_s` is the daemon's clock, which stamps telemetry and events too; 0: not told. */
+/** How the daemon is. `bout` 0: none; `control` empty: nobody has it; `data` is the whole answer. `latched`: nothing drives before `arm`, since there was a fault (mode FAULT) or somebody asked for it (`latch_reason` is "off"). `refusals` say which servos cannot be driven as they were given, and why; `bus_counts` is what went wrong on the buses since the core began, by names as in `drivers.bus.COUNTS`. `edits` counts those that took effect, undoing too. `clamps` are sensors that are sensed as another number than is measured, and as which. `unix_time_s` is the daemon's clock, which stamps telemetry and events too; 0: not told. */
 export interface Status {
   mode: string;
   configuration?: string;
@@ -495,6 +495,7 @@ export interface Status {
   redo?: number;
   edits?: number;
   privileges_missing?: string[];
+  clamps?: Record<string, number>;
   tasks?: Record<string, Record<string, any>>;
   unix_time_s?: number;
 }

@@ -3,6 +3,7 @@
 /** @typedef {{id: number, name: string}} Named */
 /** @typedef {Named & {fullname: string | null, description: string | null, color: number[] | null, code: number,
  *   rule: Named & {by_name: string | null, description: string | null}, dwell: Named | null,
+ *   central?: Named & {by_name: string | null, hold: Named | null},
  *   activations: {muscle: Named, function: string, parameters: Named[], sensors: Named[]}[]}} State */
 /** @typedef {{type: string, formula: string | null, parameters: Named[]}} MuscleFunction */
 /** @typedef {Named & {fullname: string | null, description: string | null, l_naught: number, fmax: number,
@@ -15,9 +16,11 @@
  *   sense_organs: (Named & {fullname: string | null, description: string | null, sensors: Named[]})[]}} Joint */
 /** @typedef {Named & {fullname: string | null, description: string | null, unit: string | null, value: unknown,
  *   kind: "parameter" | "constant" | "boolstring" | "sensor", datatype: string, dims: number[], used_by: string[],
+ *   owner?: string, signal?: string, of?: string, inputs?: Named[],
  *   ranges: Record<string, {lower: number | null, upper: number | null, quantum: number | null}>}} Hdso */
 /** @typedef {{name: string, fullname: string | null, description: string | null, joints: Joint[], sensors: Hdso[],
- *   parameters: Hdso[]}} Model */
+ *   parameters: Hdso[], controls?: {name: string, maps: (Named & {points: number[]})[]}[],
+ *   modules?: {name: string, states: {name: string, writes: (Named & {text: string})[]}[]}[]}} Model */
 
 /** Colours of actions to which the configuration gives none; each colour-blind reader can tell them apart. */
 export const SPARE = ["#009463", "#a9d800", "#00a3b4", "#004ca3", "#e06400", "#b50038", "#7a5a9e", "#808084"];
@@ -37,6 +40,30 @@ export function colorOf(state, place = state.code) {
  */
 export function chainOf(model) {
   return model.joints.filter((joint) => !joint.endpoint);
+}
+
+/**
+ * Return what is sensed of each joint: what its motor measures, what it feels, and signals about these or its actions;
+ * under "" what is of none.
+ * @param {Model} model
+ * @returns {Map<string, string[]>}
+ */
+export function sensesOf(model) {
+  /** @type {Map<string, string>} */
+  const owner = new Map();
+  const own = (/** @type {string} */ sensor, /** @type {string} */ joint) => void (owner.has(sensor) || owner.set(sensor, joint));
+  for (const { name, motor } of model.joints) if (motor) [motor.angle_sensor, motor.load_sensor].forEach((sensor) => own(sensor.name, name));
+  for (const { name, sense_organs: organs } of model.joints) for (const organ of organs) for (const sensor of organ.sensors) own(sensor.name, name);
+  /** @type {Map<string, string>} */
+  const named = new Map();
+  for (const { name, states } of model.joints) for (const of of [name, ...states.map((state) => state.name)]) named.set(of, name);
+  for (const { name, signal, of = "", inputs = [] } of model.sensors) {
+    if (signal) own(name, named.get(of) ?? inputs.map((input) => owner.get(input.name)).find(Boolean) ?? "");
+  }
+  /** @type {Map<string, string[]>} */
+  const found = new Map();
+  for (const [sensor, joint] of owner) found.set(joint, [...(found.get(joint) ?? []), sensor]);
+  return found;
 }
 
 /**

@@ -130,13 +130,23 @@ function parsed(text) {
   return tree;
 }
 
-/** @typedef {{name: string, codes: Map<number, {state: string, rule: string}>}} Module */
+/** @typedef {{name: string, codes: Map<number, {state: string, rule: string, central?: string}>}} Module */
 /** @typedef {{leaf: Leaf, left: number | null, right: number | null}} Held */
 /**
  * A change of a joint's action. `true`: comparisons of its entry rule that held; `known` false: the rule does not hold
  * with what is known of that record, as where a value was changed that very moment, or records are missing before it.
- * @typedef {{joint: string, state: string, rule: string, record: number, time: number, bout: number, true: Held[], known: boolean}} Cause
+ * `forced`: it was the action's central rule that held, which is asked where its entry rule does not.
+ * @typedef {{joint: string, state: string, rule: string, central?: string, record: number, time: number, bout: number, true: Held[], known: boolean, forced: boolean}} Cause
  */
+
+/**
+ * Return joints as `Firings` knows them.
+ * @param {readonly import("./model.js").Joint[]} joints
+ * @returns {Module[]}
+ */
+export function modulesOf(joints) {
+  return joints.map(({ name, states }) => ({ name, codes: new Map(states.map(({ code, name: state, rule, central }) => [code, { state, rule: rule.name, central: central?.name }])) }));
+}
 
 /**
  * Every change of action, and what let it happen: looked for in each record, so that none is lost between pictures.
@@ -166,8 +176,9 @@ export class Firings {
    * @param {number} to
    * @param {(name: string) => unknown} held what HDSOs hold that stand in no record
    * @param {(name: string) => boolean} isFloat
+   * @param {Record<string, number>} [clamps] what sensors are sensed as that are not sensed as they are measured
    */
-  take(ring, index, from, to, held, isFloat) {
+  take(ring, index, from, to, held, isFloat, clamps = {}) {
     const [bouts, cycles, times] = ["bout", "cycle", "time"].map((name) => index.get(name) ?? -1);
     for (const { name, codes } of this.modules) {
       const column = index.get(`${name}.state`);
@@ -183,9 +194,9 @@ export class Firings {
           const whole = ring.at(cycles, record) === ring.at(cycles, record - 1) + 1;
           const value = operandsIn((operand) => {
             const sensor = index.get(operand);
-            return sensor === undefined ? held(operand) : whole ? ring.at(sensor, record - 1) : null;
+            return sensor === undefined ? held(operand) : clamps[operand] ?? (whole ? ring.at(sensor, record - 1) : null);
           }, isFloat);
-          this.fire({ joint: name, ...action, record, time: ring.at(times, record), bout, true: [], known: false }, held(action.rule), value);
+          this.fire({ joint: name, ...action, record, time: ring.at(times, record), bout, true: [], known: false, forced: false }, held, value);
         }
       }
     }
@@ -193,11 +204,13 @@ export class Firings {
 
   /**
    * @param {Cause} cause
-   * @param {unknown} text
+   * @param {(name: string) => unknown} held
    * @param {ValueOf} value
    */
-  fire(cause, text, value) {
-    const tree = parseRule(text);
+  fire(cause, held, value) {
+    const [entry, central] = [cause.rule, cause.central].map((rule) => (rule ? parseRule(held(rule)) : null));
+    cause.forced = truth(entry, value) === false && truth(central, value) === true;
+    const tree = cause.forced ? central : entry;
     cause.known = truth(tree, value) === true;
     const count = (/** @type {string} */ key) => this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
     count(cause.state);

@@ -8,7 +8,7 @@ import { knobsOf } from "../edit.js";
 import { counted, number } from "../format.js";
 import { knobControl } from "../knob.js";
 import { actionsOf, chainOf } from "../model.js";
-import { comparisons, Firings, leafText, operandsIn } from "../rules.js";
+import { comparisons, Firings, leafText, modulesOf, operandsIn } from "../rules.js";
 import { Refused } from "../session.js";
 
 /** @typedef {import("../app.js").Context} Context */
@@ -66,7 +66,7 @@ export function diagramsPage(context) {
   let era = 0;
 
   const isFloat = (/** @type {string} */ name) => hdsos.get(name)?.datatype === "float";
-  const value = operandsIn((name) => (live.index.has(name) ? live.now(name) : desk.values.get(name)), isFloat);
+  const value = operandsIn((name) => live.sensed(name) ?? desk.values.get(name), isFloat);
   const codesNow = () => new Set((live.model ? chainOf(live.model) : []).map(({ name }) => live.now(`${name}.state`)));
 
   const watch = () => {
@@ -83,7 +83,7 @@ export function diagramsPage(context) {
     names = (model?.parameters ?? []).map(({ name }) => name);
     actions = model ? actionsOf(model) : new Map();
     const joints = (model ? chainOf(model) : []).filter(({ states }) => states.length);
-    firings = new Firings(joints.map(({ name, states }) => ({ name, codes: new Map(states.map((state) => [state.code, { state: state.name, rule: state.rule.name }])) })));
+    firings = new Firings(modulesOf(joints));
     fired = new Map();
     const chosen = joint.value;
     fill(joint, ...joints.map(({ name }) => h("option", { value: name, selected: name === chosen }, name)), h("option", { value: "" }, "all joints"));
@@ -170,7 +170,7 @@ export function diagramsPage(context) {
     setText(nowLine, parts.length ? [`Now ${parts.join(", ")}`, ...more].join("; ") : "No joint is in an action now.");
   };
   live.addEventListener("layout", make);
-  live.onRecords.add((from, to) => firings.take(live.ring, live.index, from, to, (name) => desk.values.get(name), isFloat));
+  live.onRecords.add((from, to) => firings.take(live.ring, live.index, from, to, (name) => desk.values.get(name), isFloat, live.clamps));
   joint.addEventListener("change", () => go(`diagrams/regions/${encodeURIComponent(joint.value)}`));
   make();
 

@@ -6,8 +6,9 @@ import { fill, h, setAttribute, setText } from "../dom.js";
 import { knobsOf } from "../edit.js";
 import { clock, digitsFor, number, shortUnit } from "../format.js";
 import { knobControl } from "../knob.js";
-import { actionsOf, chainOf, described } from "../model.js";
-import { distance, Firings, leafText, operandsIn, parseRule, truth } from "../rules.js";
+import { actionsOf, chainOf, described, sensesOf } from "../model.js";
+import { controlsPart, sensesPart } from "../senses.js";
+import { distance, Firings, leafText, modulesOf, operandsIn, parseRule, truth } from "../rules.js";
 
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../app.js").Page} Page */
@@ -36,6 +37,7 @@ export function jointsPage(context) {
   const pins = h("div", { class: "knobs" });
   const pinned = h("section", { class: "panel pinned", "aria-label": "pinned values" }, h("h2", {}, "Pinned"), pins);
   const grid = h("div", { class: "joint-grid" });
+  const above = h("div", {});
   const again = h("button", { type: "button", help: "count from 0 again how often rules fire, and forget their causes", on: { click: () => firings.forget() } }, "Count anew");
   bar.element.append(again);
   /** @type {Part[]} */
@@ -50,7 +52,7 @@ export function jointsPage(context) {
   let pinNames = [];
   let visible = false;
   const isFloat = (/** @type {string} */ name) => hdsos.get(name)?.datatype === "float";
-  const value = operandsIn((name) => (live.index.has(name) ? live.now(name) : desk.values.get(name)), isFloat);
+  const value = operandsIn((name) => live.sensed(name) ?? desk.values.get(name), isFloat);
 
   const makePins = () => {
     const knobs = desk.pins.flatMap((label) => [...hdsos.values()].flatMap(knobsOf).filter((knob) => knob.label === label));
@@ -69,21 +71,26 @@ export function jointsPage(context) {
     const { model } = live;
     const joints = model ? chainOf(model) : [];
     hdsos = new Map([...(model?.parameters ?? []), ...(model?.sensors ?? [])].map((hdso) => [hdso.name, hdso]));
-    firings = new Firings(joints.map(({ name, states }) => ({ name, codes: new Map(states.map((state) => [state.code, { state: state.name, rule: state.rule.name }])) })));
+    firings = new Firings(modulesOf(joints));
     names = new Set();
     const bench = { context, hdsos, value, firings, names };
-    parts = joints.map((joint) => jointPart(bench, joint));
-    fill(grid, ...(parts.length ? parts.map((part) => part.element) : [h("p", { class: "note" }, "Nothing is configured.")]));
+    const senses = model ? sensesOf(model) : new Map();
+    const controls = controlsPart(bench, model);
+    const joined = joints.map((joint) => jointPart(bench, joint, senses.get(joint.name) ?? []));
+    const rest = senses.has("") ? [restPart(bench, senses.get(""))] : [];
+    parts = [controls, ...joined, ...rest];
+    fill(above, controls.element);
+    fill(grid, ...(joints.length ? [...joined, ...rest].map((part) => part.element) : [h("p", { class: "note" }, "Nothing is configured.")]));
     makePins();
   };
   live.addEventListener("layout", make);
   desk.addEventListener("pins", makePins);
-  live.onRecords.add((from, to) => firings.take(live.ring, live.index, from, to, (name) => desk.values.get(name), isFloat));
+  live.onRecords.add((from, to) => firings.take(live.ring, live.index, from, to, (name) => desk.values.get(name), isFloat, live.clamps));
   make();
 
   let slowAt = 0;
   return {
-    element: h("div", { class: "page page-joints" }, h("h1", { class: "unseen" }, "Joints"), bar.element, bar.list, pinned, grid),
+    element: h("div", { class: "page page-joints" }, h("h1", { class: "unseen" }, "Joints"), bar.element, bar.list, pinned, above, grid),
     show(rest) {
       visible = true;
       watch();
@@ -111,18 +118,22 @@ export function jointsPage(context) {
 /**
  * @param {Bench} bench
  * @param {Joint} joint
+ * @param {readonly string[]} senses what is sensed of it
  * @returns {Part}
  */
-function jointPart(bench, joint) {
+function jointPart(bench, joint, senses) {
   const { live } = bench.context;
   const rules = joint.states.map((state) => rulePart(bench, joint, state));
+  const felt = new Set(joint.sense_organs.flatMap((organ) => organ.sensors.map(({ name }) => name)));
+  const others = senses.filter((name) => !felt.has(name));
   const parts = [
     headPart(bench, joint),
     ...rules,
     ...(joint.states.length ? [causesPart(bench, joint)] : []),
     ...joint.muscles.map((muscle) => musclePart(bench, joint, muscle)),
     ...(joint.motor ? [motorPart(bench, joint, joint.motor)] : []),
-    ...joint.sense_organs.map((organ) => organPart(bench, organ)),
+    ...joint.sense_organs.map((organ) => sensesPart(bench, organ.name, described(organ), organ.sensors.map(({ name }) => name))),
+    ...(others.length ? [sensesPart(bench, "other senses", "what is sensed of this joint beside its sense organs", others)] : []),
   ];
   return {
     element: h("section", { class: "panel joint-panel", "aria-label": joint.name, "data-joint": joint.name }, parts.map((part) => part.element)),
@@ -173,46 +184,31 @@ function headPart({ context: { live }, firings }, joint) {
  * @returns {Part}
  */
 function rulePart(bench, joint, state) {
-  const { context, firings, value, names } = bench;
-  const { live, desk } = context;
+  const { firings, names } = bench;
+  const { live } = bench.context;
   const lamp = h("span", { class: "lamp-sign", "aria-hidden": "true" });
   const said = h("span", { class: "rule-said" });
   const inside = h("span", { class: "badge" }, "in it");
   const count = h("span", { class: "fired", help: "how often it let the joint begin this action, since this page was opened" });
-  const place = h("div", { class: "tree" });
-  const element = h("div", { class: "rule live" }, h("div", { class: "rule-head", help: `${described(state)}. Its entry rule: ${state.rule.description ?? state.rule.name}` }, lamp, h("h3", {}, state.name), inside, said, count), place);
-  names.add(state.rule.name);
-  if (state.dwell) names.add(state.dwell.name);
-  const more = knobsPart(bench, "what its muscles do", [...state.activations.flatMap((each) => each.parameters), ...(state.dwell ? [state.dwell] : [])]);
+  const entry = treePart(bench, joint, state.name, state.rule);
+  const element = h("div", { class: "rule live" }, h("div", { class: "rule-head", help: `${described(state)}. Its entry rule: ${state.rule.description ?? state.rule.name}` }, lamp, h("h3", {}, state.name), inside, said, count), entry.element);
+  const { dwell, central } = state;
+  const forced = central ? treePart(bench, joint, state.name, central) : null;
+  const others = [dwell, central?.hold].filter((hdso) => !!hdso);
+  if (forced) element.append(h("h4", { help: "a rule of its own, asked where no entry rule leads to another action: a pattern generator" }, "or centrally"), forced.element);
+  for (const { name } of others) names.add(name);
+  const more = knobsPart(bench, "what its muscles do", [...state.activations.flatMap((each) => each.parameters), ...others]);
   if (more.element) element.append(more.element);
-  /** @type {string | null} */
-  let text = null;
-  /** @type {Tree | null} */
-  let tree = null;
-  /** @type {Part[]} */
-  let comparisons = [];
   let fired = 0;
-  const make = () => {
-    const is = desk.values.get(state.rule.name) ?? state.rule.by_name;
-    if (is === text) return;
-    text = typeof is === "string" ? is : "";
-    tree = parseRule(text);
-    comparisons = [];
-    fill(place, tree ? treeElement(tree, (leaf) => {
-      const part = comparisonPart(bench, joint, state.name, leaf);
-      comparisons.push(part);
-      return /** @type {Element} */ (part.element);
-    }) : h("p", { class: "note" }, text || "no rule"));
-  };
-  make();
   return {
     element,
     act() {
-      const is = truth(tree, value);
+      const is = entry.is();
       setAttribute(element, "data-true", is === null ? "unknown" : is ? "yes" : "no");
       setText(lamp, is ? "\u25cf" : "\u25cb");
       inside.hidden = live.now(`${joint.name}.state`) !== state.code;
-      for (const part of comparisons) part.act?.();
+      entry.act();
+      forced?.act();
       const now = firings.counts.get(state.name) ?? 0;
       if (now === fired) return;
       setText(count, now ? `\u00d7${now}` : "");
@@ -220,11 +216,54 @@ function rulePart(bench, joint, state) {
       fired = now;
     },
     tell() {
-      make();
-      const is = truth(tree, value);
+      entry.tell();
+      forced?.tell();
+      const is = entry.is();
       setText(said, is === null ? "unknown" : is ? "true" : "false");
-      for (const part of comparisons) part.tell?.();
       more.tell?.();
+    },
+  };
+}
+
+/**
+ * A rule taken apart, as it is in force.
+ * @param {Bench} bench
+ * @param {Joint} joint
+ * @param {string} state
+ * @param {{name: string, by_name: string | null}} rule
+ */
+function treePart(bench, joint, state, rule) {
+  const { context: { desk }, names, value } = bench;
+  const element = h("div", { class: "tree" });
+  names.add(rule.name);
+  /** @type {string | null} */
+  let text = null;
+  /** @type {Tree | null} */
+  let tree = null;
+  /** @type {Part[]} */
+  let comparisons = [];
+  const make = () => {
+    const is = desk.values.get(rule.name) ?? rule.by_name;
+    if (is === text) return;
+    text = typeof is === "string" ? is : "";
+    tree = parseRule(text);
+    comparisons = [];
+    fill(element, tree ? treeElement(tree, (leaf) => {
+      const part = comparisonPart(bench, joint, state, leaf);
+      comparisons.push(part);
+      return /** @type {Element} */ (part.element);
+    }) : h("p", { class: "note" }, text || "no rule"));
+  };
+  make();
+  return {
+    element,
+    is: () => truth(tree, value),
+    act() {
+      for (const part of comparisons) part.act?.();
+    },
+    tell() {
+      make();
+      for (const part of comparisons) part.tell?.();
     },
   };
 }
@@ -348,7 +387,7 @@ function causesPart({ context: { live }, firings, hdsos }, joint) {
             "li",
             { help: cause.true.map(({ leaf }) => leafText(leaf)).join(", ") },
             h("span", { class: "number" }, clock(cause.time - (live.starts.get(cause.bout) ?? NaN))),
-            h("span", {}, `${cause.state}: `, cause.known ? cause.true.map(text).join(", ") : "not by what is known here of that record"),
+            h("span", {}, `${cause.state}: ${cause.forced ? "forced, " : ""}`, cause.known ? cause.true.map(text).join(", ") : "not by what is known here of that record"),
           ),
         ),
       );
@@ -495,20 +534,12 @@ function motorPart({ context, names }, joint, motor) {
 }
 
 /**
+ * Signals that are of no joint.
  * @param {Bench} bench
- * @param {Joint["sense_organs"][number]} organ
+ * @param {readonly string[]} names
  * @returns {Part}
  */
-function organPart({ context: { live }, hdsos }, organ) {
-  const rows = organ.sensors.map(({ name }) => {
-    const cell = h("td", { class: "number live" });
-    const hdso = hdsos.get(name);
-    return { name, cell, element: h("tr", { help: hdso ? described(hdso) : "" }, h("th", { scope: "row" }, name), cell, h("td", { class: "unit" }, shortUnit(hdso?.unit))) };
-  });
-  return {
-    element: h("div", {}, h("h3", { help: described(organ) }, organ.name), h("table", { class: "readings" }, h("caption", { class: "unseen" }, `sensors of ${organ.name}`), h("tbody", {}, rows.map((row) => row.element)))),
-    tell() {
-      for (const { name, cell } of rows) setText(cell, number(live.now(name), 2));
-    },
-  };
+function restPart(bench, names) {
+  const part = sensesPart(bench, "Signals", "what is computed from other sensors, of no joint alone", names);
+  return { ...part, element: h("section", { class: "panel joint-panel", "aria-label": "signals" }, part.element) };
 }

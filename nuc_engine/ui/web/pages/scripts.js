@@ -1,6 +1,7 @@
 // Scripts and configurations: written with the daemon's validator looking on, tried, compared, sent.
 
 import { Checks } from "../checks.js";
+import { noted } from "../ctl.js";
 import { copyButton, field, fill, h, keyed, pressOnce, roving, setAttribute, setClass, setText, table } from "../dom.js";
 import { draftsIn, freeName, isChanged, keepDrafts, sizeOf, staleText } from "../drafts.js";
 import { Editor, problemText } from "../editor.js";
@@ -319,7 +320,7 @@ export function scriptsPage(context) {
     const content = isScript ? { text: editor.text } : { documents: Object.fromEntries(doc.files) };
     const kept = new Map(isScript ? [[`${called}.xml`, editor.text]] : doc.files);
     const words = [isScript ? `${called}.xml` : `./${called}`];
-    const done = await act(isScript ? "store_script" : "store_configuration", { name: called, ...content, overwrite: isThere }, line("store", { overwrite: isThere }, words), (answer) => `saved ${answer.path}`);
+    const done = await act(isScript ? "store_script" : "store_configuration", { name: called, ...content, overwrite: isThere }, byHand(line("store", { overwrite: isThere }, words), words[0]), (answer) => `saved ${answer.path}`);
     if (!done) return;
     docs.delete(key(doc));
     // What was typed meanwhile is not saved yet, and something else may be open by now.
@@ -351,7 +352,7 @@ export function scriptsPage(context) {
     if (!doc) return;
     if (sizeOf(doc) > MOST_BYTES) return say(TOO_LONG, "bad");
     const given = isChanged(doc) ? { name: doc.name, documents: Object.fromEntries(doc.files) } : { name: doc.name };
-    const done = await act("configure", given, line("configure", {}, [isChanged(doc) ? `./${doc.name}` : doc.name]), (result) => `${result.name} is in force`);
+    const done = await act("configure", given, isChanged(doc) ? byHand(line("configure", {}, [`./${doc.name}`]), `./${doc.name}`) : line("configure", {}, [doc.name]), (result) => `${result.name} is in force`);
     for (const warning of done?.warnings ?? []) say(warning);
   });
 
@@ -761,6 +762,15 @@ function differencePart({ live, api }, open, script, read, values) {
   return { title: "Difference", element: h("div", {}, h("div", { class: "toolbar" }, h("span", { class: "segmented", role: "group", "aria-label": "against" }, buttons)), place), show };
 }
 
+/**
+ * Return a line for a shell that reads what stands here from a file.
+ * @param {string} line
+ * @param {string} file
+ */
+function byHand(line, file) {
+  return noted(line, `${file} as it stands here: Download`);
+}
+
 /** @param {import("../linediff.js").DiffLine} line */
 function diffLine({ sign, text, before, after }) {
   const word = { "+": "here", "-": "on disk", " ": "" }[sign];
@@ -776,7 +786,7 @@ function diffLine({ sign, text, before, after }) {
  * @returns {Part}
  */
 function dryRunPart(context, open, script, values) {
-  const { live, api, line } = context;
+  const { live, api } = context;
   const duration = h("input", { type: "number", min: 0.1, max: 3600, step: "any", value: "", placeholder: "as the script, and 5 more", inputmode: "decimal" });
   const seed = h("input", { type: "number", min: 0, step: 1, value: 0, inputmode: "numeric" });
   const done = h("ul", { class: "dry-runs" });
@@ -806,7 +816,7 @@ function dryRunPart(context, open, script, values) {
     const body = { name: live.configuration, documents, values: inForce, angles: pose, script: text, script_name: doc.name, duration_s: seconds, seed: seed.valueAsNumber || 0 };
     begun = { doc, basis: { text, values: JSON.stringify(inForce), angles: pose, model: JSON.stringify(model) }, note: h("span", { class: "problems", role: "status" }) };
     const job = await api.json("dryruns", { method: "POST", body });
-    return { ...job, line: typedLine(line, live.configuration, job.line) };
+    return { ...job, line: typedLine(live.configuration, job.line) };
   };
   const ended = (/** @type {import("../jobs.js").Job} */ job) => {
     if (!job.result || !begun) return;
@@ -878,7 +888,11 @@ function sendPart({ live, act, say, line }, open, reason, told) {
   let waiting = [];
   let busy = false;
 
-  const naming = (/** @type {readonly string[]} */ names) => (names.length > 4 ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more` : names.join(", "));
+  const naming = (/** @type {readonly string[]} */ [first = "", ...others]) => {
+    // What waits for a rule has that first, then what it writes.
+    return first.startsWith("when ") ? `${first}: ${list(others)}` : list([first, ...others]);
+  };
+  const list = (/** @type {readonly string[]} */ names) => (names.length > 4 ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more` : names.join(", "));
   const nameOf = (/** @type {import("../messages.js").Pending} */ { names, time_s: at, author }) => `${naming(names)} at ${clock(at, 2)}, of ${author}`;
   const ask = async () => {
     if (busy || !live.open || !live.model) return;
@@ -892,12 +906,12 @@ function sendPart({ live, act, say, line }, open, reason, told) {
       busy = false;
     }
     grid.hidden = !waiting.length;
-    setText(none, waiting.length ? "" : "nothing waits for its time");
+    setText(none, waiting.length ? "" : "nothing waits for its time, or for a rule");
     setText(more, waiting.length > MOST_ROWS ? `and ${waiting.length - MOST_ROWS} more` : "");
     keyed(rows, waiting.slice(0, MOST_ROWS), (item) => JSON.stringify(item), (item) => {
       const button = h("button", { type: "button", class: "small", disabled: !live.mayBegin, "aria-label": `Withdraw ${nameOf(item)}` }, "Withdraw");
       pressOnce(button, () => withdraw(item));
-      return h("tr", {}, [clock(item.time_s, 2), naming(item.names), item.author, button].map((cell) => h("td", {}, cell)));
+      return h("tr", {}, [item.names[0]?.startsWith("when ") ? `armed from ${clock(item.time_s, 2)}` : clock(item.time_s, 2), naming(item.names), item.author, button].map((cell) => h("td", {}, cell)));
     });
   };
   const withdraw = async (/** @type {import("../messages.js").Pending} */ item) => {
@@ -911,7 +925,10 @@ function sendPart({ live, act, say, line }, open, reason, told) {
     await act("forget", { request: "all" }, line("forget", {}, ["all"]), ({ forgotten }) => `withdrawn: ${forgotten === listed.length ? "" : `${forgotten}, where ${listed.length} were listed: `}${naming(named)}`);
     await ask();
   });
-  const sendLine = () => line("script", { now: offset.value === "now" }, [`${open.doc?.name ?? "script"}.xml`]);
+  const sendLine = () => {
+    const file = `${open.doc?.name ?? "script"}.xml`;
+    return byHand(line("script", { now: offset.value === "now" }, [file]), file);
+  };
   /** Say why what was checked can not be sent: it has errors, or is not what is shown. */
   const objection = async (/** @type {Doc} */ doc, /** @type {string} */ text, /** @type {string} */ from) => {
     const { model } = live;

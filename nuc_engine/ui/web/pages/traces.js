@@ -12,6 +12,8 @@ import { keep as store, recall } from "../store.js";
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../app.js").Page} Page */
 
+/** Forced switches that are marked. */
+const MOST_FORCED = 200;
 const WINDOWS_S = [1, 2, 5, 10, 20, 60, 120, 300, 600];
 const KEPT = "nuc-traces";
 const LEVELS_MS = 1000;
@@ -250,10 +252,7 @@ export function tracesPage({ live, say, line }) {
    * @param {number} record
    */
   const ruleAt = (tree, record) => {
-    const value = operandsIn((name) => {
-      const sensor = live.index.get(name);
-      return sensor === undefined ? held.get(name) : live.ring.at(sensor, record);
-    }, (name) => floats.has(name));
+    const value = operandsIn((name) => live.sensed(name, record) ?? held.get(name), (name) => floats.has(name));
     const is = truth(tree, value);
     return is === null ? NaN : Number(is);
   };
@@ -296,6 +295,25 @@ export function tracesPage({ live, say, line }) {
       asking = false;
     }
   };
+  /** Where central rules have forced an action, on the ring's time: events say the cycle. @type {number[]} */
+  let forced = [];
+  live.addEventListener("events", (event) => {
+    const [bouts, cycles] = ["bout", "cycle"].map((column) => live.index.get(column) ?? -1);
+    for (const { name: what, text } of /** @type {CustomEvent<import("../live.js").Happening[]>} */ (event).detail) {
+      const cycle = what === "forced_switch" ? /cycle (\d+)$/.exec(text) : null;
+      const record = cycle && bouts >= 0 ? live.ring.newest([[bouts, live.bout], [cycles, Number(cycle[1])]]) : -1;
+      if (record >= 0) forced.push(live.ring.at(live.timeColumn, record));
+    }
+    forced.splice(0, forced.length - MOST_FORCED);
+  });
+  /** Sensors that were clamped: what they are sensed as stands beside what is measured. */
+  let clamped = new Set();
+  live.addEventListener("status", () => {
+    const { clamps } = live;
+    for (const sensor of clamped) if (clamps[sensor] === undefined) steps.heard(`sensed ${sensor}`, newest(), NaN);
+    for (const [sensor, value] of Object.entries(clamps)) steps.heard(`sensed ${sensor}`, newest(), value);
+    clamped = new Set(Object.keys(clamps));
+  });
   // They may have changed when an edit, or its undoing, took effect; a script may change them without a word.
   let edits = "";
   live.addEventListener("status", () => {
@@ -305,6 +323,13 @@ export function tracesPage({ live, say, line }) {
     edits = now;
     void askLevels();
   });
+  const newRing = () => {
+    if (live.ring === ringOfSteps) return;
+    steps.clear();
+    forced = [];
+    ringOfSteps = live.ring;
+  };
+
   // --- a model ---
 
   const make = () => {
@@ -329,8 +354,7 @@ export function tracesPage({ live, say, line }) {
       levels.push({ name: threshold, text: `${op} ${threshold}`, state });
       levelsOf.set(sensor, levels);
     }
-    if (live.ring !== ringOfSteps) steps.clear();
-    ringOfSteps = live.ring;
+    newRing();
     void askLevels();
     const kept = layouts()[""];
     const known = kept?.names.filter((column) => live.index.has(column)) ?? [];
@@ -342,13 +366,15 @@ export function tracesPage({ live, say, line }) {
   live.addEventListener("layout", make);
   make();
 
-  const levels = (/** @type {string} */ sensor) =>
-    (levelsOf.get(sensor) ?? []).flatMap(({ name: level, text }) => {
+  const levels = (/** @type {string} */ sensor) => [
+    ...steps.within(`sensed ${sensor}`, end() - windowS, end()).filter(({ value }) => !Number.isNaN(value)).map((step) => ({ ...step, label: "sensed: clamped" })),
+    ...(levelsOf.get(sensor) ?? []).flatMap(({ name: level, text }) => {
       const value = Number(level);
       const to = end();
       if (!Number.isNaN(value)) return [{ value, label: text }];
       return steps.within(level, to - windowS, to).map((step) => ({ ...step, label: text }));
-    });
+    }),
+  ];
 
   return {
     element: h(
@@ -361,14 +387,14 @@ export function tracesPage({ live, say, line }) {
     show: () => lanes.spoil(),
     frame(now) {
       const [source] = lanes.sources;
-      if (live.ring !== ringOfSteps) steps.clear();
-      ringOfSteps = live.ring;
+      newRing();
       if (performance.now() - askedAt > LEVELS_MS) void askLevels();
       if (source && source.ring !== live.ring) source.ring = live.ring;
       const to = end();
       const start = Number.isNaN(live.start) ? newest() : live.start;
       const relative = Number.isNaN(live.start);
       const marks = [...live.starts].map(([bout, at]) => ({ at, text: `bout ${bout}` }));
+      marks.push(...forced.map((at) => ({ at, text: "forced" })));
       if (!Number.isNaN(triggeredAt)) marks.push({ at: triggeredAt, text: "trigger" });
       lanes.draw({ from: to - windowS, to, cursor, levels, marks, start, axis: (time) => (relative ? `${number(time, windowS < 2 ? 2 : 1)} s` : clock(time, windowS < 2 ? 2 : windowS < 20 ? 1 : 0)) }, now);
       const at = Number.isNaN(cursor) ? to : cursor;

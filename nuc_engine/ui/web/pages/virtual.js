@@ -149,7 +149,7 @@ export function virtualView({ live, api, say, line }) {
     const scripted = script.value ? { script: text, script_name: script.value } : {};
     const body = { name: live.configuration, documents, values, angles, ...scripted, duration_s: duration.valueAsNumber || 60, seed: seed.valueAsNumber || 0 };
     const told = /** @type {Told} */ (await api.json("virtual", { method: "POST", body }));
-    say("a bout on the virtual clock: begun", "good", typedLine(line, live.configuration, told.line));
+    say("a bout on the virtual clock: begun", "good", typedLine(live.configuration, told.line));
     const before = bout;
     if (before?.busy) void api.fetch(`virtual/${before.id}`, { method: "POST", body: { end: true } }).catch(() => {});
     bout = new VirtualBout(told.id, model);
