@@ -28,6 +28,7 @@ from sccils_schemas.documents import (
     Muscle,
     SenseOrgan,
     Servo,
+    Signal,
     State,
     UpperModule,
 )
@@ -212,11 +213,13 @@ def check_sensor_mapping(jointlist: JointList, sensors: HdsoList, sensor_file: s
     motors = [joint.servos[0] for joint in jointlist.joints if joint.servos and not joint.endpoint]
     without = [motor for motor in motors if not motor.sensorspecs]
     pairs = motor_sensors(jointlist, sensors)
+    # What the engine computes is not counted among them.
+    count = sum(not isinstance(sensor, Signal) for sensor in sensors.hdsos)
     if without and len(without) < len(motors):
         what = f"motor {without[0].id_num} ({without[0].name}) has no sensorspec, others have"
         scope.error(without[0].line, what, "one for each motor, or for none")
-    elif without and len(sensors.hdsos) < 2 * len(motors):
-        what = f"{counted(len(sensors.hdsos), 'sensor')} for {counted(len(motors), 'motor')}"
+    elif without and count < 2 * len(motors):
+        what = f"{counted(count, 'sensor')} for {counted(len(motors), 'motor')}"
         expected = f"at least {2 * len(motors)}: angle and current of each motor, in the motors' order"
         scope.problems.error(sensor_file, 0, what, expected)
     elif without:
