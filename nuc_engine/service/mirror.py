@@ -281,8 +281,9 @@ def _element_field(hdso: HdsoPlan, element: int) -> Field:
 def _measured(hdso: HdsoPlan, at: int) -> Callable[[Moment], Plain]:
     def read(moment: Moment) -> Plain:
         # Before the first value there is a number in the record too.
-        known = moment.sensors is not None and moment.stored(hdso.index) is not None
-        return plain_number(moment.sensors.numbers[at], hdso.datatype) if known else None
+        if moment.sensors is None or moment.stored(hdso.index) is None:
+            return None
+        return plain_number(moment.sensors.numbers[at], hdso.datatype)
 
     return read
 
