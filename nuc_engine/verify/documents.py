@@ -19,7 +19,7 @@ from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, H
 
 MOST_ELEMENTS = 65_536
 """Elements of one HDSO (docs/readings.md, limits)."""
-_NEWER_ATTRIBUTES = (("jointlist", "muscle_period"), ("muscle", "efferent_delay"))
+_NEWER_ATTRIBUTES = (("jointlist", "muscle_period"),)
 _CUT = "\f"  # no character of XML: stands where a comment cut a text in two
 
 
@@ -56,7 +56,7 @@ def words(text: str) -> list[str]:
 class Muscle:
     """One muscle of equations 6-5 and 6-6; each function is its type and its parameters.
 
-    `lags` are the HDSOs of its activation's time constants, rising and falling.
+    `lags` are the HDSOs of its activation's time constants, rising and falling; `nerve` that of its efferent delay.
     """
 
     name: str
@@ -67,6 +67,7 @@ class Muscle:
     fmax: float
     functions: Mapping[str, tuple[str, tuple[Cell, ...]]]
     lags: tuple[int | None, int | None] = (None, None)
+    nerve: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +243,8 @@ class _Reader:
         for lag in root.iter("activation_dynamics"):
             for number in filter(None, (self._ref(lag, name) for name in ("rise", "fall"))):
                 self._narrow(number, 0.0, math.inf)
+        for number in filter(None, (self._ref(muscle, "efferent_delay") for muscle in root.iter("muscle"))):
+            self._narrow(number, *LIMITS["delay"][0])
         self._controls(lists[0][1])
         self._initial()
         for joint, picked in zip(self.joints, self.driven, strict=True):
@@ -435,7 +438,8 @@ class _Reader:
             for spec in muscle.findall("function_spec")
         }
         lags = (self._ref(muscle.find("activation_dynamics"), name) for name in ("rise", "fall"))
-        return Muscle(muscle.attrib["name"], joint, l0, r, alpha, fmax, functions, (next(lags), next(lags)))
+        nerve = self._ref(muscle, "efferent_delay")
+        return Muscle(muscle.attrib["name"], joint, l0, r, alpha, fmax, functions, (next(lags), next(lags)), nerve)
 
     def _ref(self, item: Element | None, name: str) -> int | None:
         ref = "" if item is None else item.get(name, "").strip()

@@ -68,6 +68,8 @@ class Leg:
         self.activations = [0.0] * len(model.muscles)
         self.targets = [0.0] * len(model.muscles)
         self.driven_ns = [0] * len(model.muscles)
+        self.asked: list[list[tuple[int, float]]] = [[(-1, 0.0)] for _ in model.muscles]
+        """What was asked of each muscle, and since when; of nothing before the start."""
         self.rules: dict[int, Tree] = {}
         for number in store.given:
             if model.hdsos[number].kind == "boolstring":
@@ -178,7 +180,9 @@ class Leg:
                 self._command(self.switches[k].current)
             for switch in self.switches[:count]:
                 for activation in self.model.states[switch.current].activations if switch.states else ():
-                    self._drive(activation.muscle, self._influenced(activation), now_ns)
+                    self._ask(activation.muscle, self._influenced(activation), now_ns)
+            for k in range(len(self.activations)):
+                self._drive(k, self._arrived(k, now_ns), now_ns)
         row: list[Number] = []
         for switch, joint in zip(self.switches, self.model.joints, strict=False):
             activations = [self.activations[muscle] for muscle in joint.muscles]
@@ -263,10 +267,20 @@ class Leg:
     def _elements(self, cells: Sequence[Cell]) -> list[Number]:
         return [self.store.held[number][element] for number, element in cells]
 
-    # --- what SCCILS 0.2 adds to activations (D 8.3.3, 9.2.2.9; docs/acting.md) ---
+    # --- what SCCILS 0.2 adds to activations (D 8.3.3, 9.2.2.9, 9.2.4; docs/acting.md) ---
+
+    def _ask(self, k: int, asked: float, now_ns: int) -> None:
+        if asked != self.asked[k][-1][1]:
+            self.asked[k].append((now_ns, asked))
+
+    def _arrived(self, k: int, now_ns: int) -> float:
+        """Return what has come to a muscle along its nerve: what was asked for last up to a delay ago."""
+        nerve, asked = self.model.muscles[k].nerve, self.asked[k]
+        late_ns = 0 if nerve is None else round(1e9 * self.store.held[nerve][0])
+        return asked[max(bisect_right(asked, now_ns - late_ns, key=lambda item: item[0]) - 1, 0)][1]
 
     def _drive(self, k: int, asked: float, now_ns: int) -> None:
-        """Let a muscle have what is asked for, now or in the time that it takes."""
+        """Let a muscle have what has arrived, now or in the time that it takes."""
         level, target = self.activations[k], self.targets[k]
         if lag := self._lag(k):
             level = target + (level - target) * math.exp(-(now_ns - self.driven_ns[k]) * 1e-9 / lag)
