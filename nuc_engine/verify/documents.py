@@ -120,7 +120,10 @@ class Motor:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """One action switching module; indices of muscles and states are those of the whole joint list (reading E3)."""
+    """One action switching module; indices of muscles and states are those of the whole joint list (reading E3).
+
+    `soft` are the HDSOs of its widths, by what is compared; None where it does not switch softly.
+    """
 
     number: int
     name: str
@@ -131,6 +134,7 @@ class Joint:
     start: int
     amatrix: Values
     dh_line: Values
+    soft: Mapping[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +223,6 @@ class _Reader:
         self.model = Model({hdso.number: hdso for hdso in hdsos}, {hdso.name: hdso.number for hdso in hdsos})
         self.sensors = [int(item.attrib["idNum"]) for item in lists[1][1].iter("hdso")]
         root = read_xml(folder / "joints.xml")
-        if root.find("joint/soft_switching") is not None or lists[1][1].find(".//signal[@type='weight']") is not None:
-            raise Unverifiable("<soft_switching> of SCCILS 0.2 is not computed here")
         for tag, name in _NEWER_ATTRIBUTES:
             if any(name in item.attrib for item in root.iter(tag)):
                 raise Unverifiable(f"{name} of <{tag}> of SCCILS 0.2 is not computed here")
@@ -245,6 +247,8 @@ class _Reader:
                 self._narrow(number, 0.0, math.inf)
         for number in filter(None, (self._ref(muscle, "efferent_delay") for muscle in root.iter("muscle"))):
             self._narrow(number, *LIMITS["delay"][0])
+        for width in root.iterfind("joint/soft_switching/width"):
+            self._narrow(self._refs(width, "hdso")[0], 0.0, math.inf)
         self._controls(lists[0][1])
         self._initial()
         for joint, picked in zip(self.joints, self.driven, strict=True):
@@ -404,8 +408,14 @@ class _Reader:
                 start if start in states or not states else states[0],
                 self._geometry(joint.find("geometry/amatrix/hdsoMod")),
                 self._geometry(joint.find("geometry/DHline/hdsoMod")),
+                self._soft(joint.find("soft_switching")),
             )
         )
+
+    def _soft(self, soft: Element | None) -> Mapping[int, int] | None:
+        if soft is None:
+            return None
+        return {self._refs(width, "of")[0]: self._refs(width, "hdso")[0] for width in soft.findall("width")}
 
     def _geometry(self, mod: Element | None) -> Values:
         if mod is None:

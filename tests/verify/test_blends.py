@@ -1,14 +1,19 @@
-"""Nerves that take time are computed; an engine that has others is found where it first does."""
+"""Late nerves and actions that blend are computed; an engine that does otherwise is found where it first does."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from nuc_engine.control import grades
+from nuc_engine.control.tasks.blending import Blend
 from nuc_engine.verify import verify_bout
-from tests.engine.acting import bout, case, hdso
+from tests.engine.acting import bout, case, hdso, rule
+from tests.engine.test_soft import EVERY_JOINT, WEIGHTS, widths
 from tests.verify.seal import resummed
 from tests.verify.test_acting import columns, first_difference, turned
 from tests.verify.variants import Case
@@ -33,11 +38,61 @@ def nerves(*, dynamics: bool = True) -> Case:
     return case(LATE, *([DYNAMICS] if dynamics else []), hdsos=HDSOS, script=SCRIPT)
 
 
-CASES = {"nerves": nerves()}
+THIRD = (
+    r'(?s)(<state name="CTr_DepressionRET".*?</state>)',
+    lambda found: found[1] + _third(found[1]),
+)
+DWELL = (r'(idNum="20\d">(?:.|\n)*?<hdsoMod idNum=")194"', r'\g<1>196"')
+CENTRAL = (
+    r'(?s)(<transition_rule (?:(?!</transition_rule>).)*idNum="165"[^>]*/>.*?</transition_rule>)',
+    r'\1<central rule="bend" hold="keep"/>',
+)
+
+
+def _third(state: str) -> str:
+    """Return a third action of the joint, made of another one: entered by other rules, with other activations."""
+    for old, new in (
+        ("DepressionRET", "Third"),
+        ('"204"', '"214"'),
+        ('"164"', '"264"'),
+        ('"127"', '"227"'),
+        (">0.55<", ">0.3<"),
+    ):
+        state = state.replace(old, new)
+    return state.replace("302 &gt; 102", "(302 &gt; 102) &amp; (307 &gt; 105) | (304 &lt; 305)")
+
+
+def soft(*, dwell_ns: int = 60_000_000) -> Case:
+    """Return a bout whose joints all switch softly, one of them between three actions; widths change in flight."""
+    hdsos = (
+        *widths(2.5, 40),
+        hdso(196, "dwell", dwell_ns, "llint"),
+        hdso(197, "keep", 130_000_000, "llint"),
+        hdso(227, "pressed", 0.3),
+        hdso(198, "long", 0.15),
+        rule(264, "Enter_third", "191"),
+        rule(265, "bend", "CTr_time &gt; long"),
+    )
+    signals = (
+        *WEIGHTS,
+        '<signal idNum="360" name="w_third" type="weight" of="CTr_Third"/>',
+        '<signal idNum="361" name="CTr_time" type="time_in_action" of="Coxa-Trochanter"/>',
+    )
+    writes = ((150, 0.7, 4), (151, 1, 10), (150, 1.5, 0.8))
+    script = "".join(
+        f'<hdsoMod idNum="{number}" NumElts="1" datatype="double" time="{at}">{value}</hdsoMod>'
+        for number, at, value in writes
+    )
+    return case(EVERY_JOINT, THIRD, DWELL, CENTRAL, hdsos=hdsos, signals=signals, script=script, seconds=3.0)
+
+
+CASES = {"nerves": nerves(), "soft": soft()}
 
 
 @pytest.mark.parametrize("clock", ["virtual", "real"])
-@pytest.mark.parametrize("given", [*CASES.values(), nerves(dynamics=False)], ids=[*CASES, "without dynamics"])
+@pytest.mark.parametrize(
+    "given", [*CASES.values(), nerves(dynamics=False), soft(dwell_ns=0)], ids=[*CASES, "at once", "no dwell"]
+)
 def test_it_is_as_computed(given: Case, clock: str, tmp_path: Path) -> None:
     verdict = verify_bout(bout(given, tmp_path, clock))
     assert verdict.good, verdict.differences[:5]
@@ -53,8 +108,25 @@ WRONG = {
     "no delay": ("nerves", ' efferent_delay="nerve"', ""),
     "a longer delay": ("nerves", "<initial_data>0.06<", "<initial_data>0.08<"),
     "another's delay": ("nerves", 'efferent_delay="nerve"', 'efferent_delay="rise"'),
+    "no soft switching": ("soft", EVERY_JOINT[1].removeprefix(r"\1"), ""),
+    "another width": ("soft", '<width of="302" hdso="load_width"/>', '<width of="302" hdso="angle_width"/>'),
+    "a comparison without a width": ("soft", '<width of="302" hdso="load_width"/>', ""),
+    "and for or": ("soft", "| (304 &lt; 305)", "&amp; (304 &lt; 305)"),
+    "a dwell time that is not kept": ("soft", "<initial_data>60000000<", "<initial_data>0<"),
+    "another's activation": ("soft", ">0.3</hdsoMod>", ">0.5</hdsoMod>"),
+    "no central entry": ("soft", '<central rule="bend" hold="keep"/>', ""),
+    "another's weight": ("soft", 'type="weight" of="CTr_Third"', 'type="weight" of="CTr_DepressionRET"'),
 }
 """What an engine might do instead of what the documents say, as documents that say so."""
+
+
+def assert_found_first(folder: Path, right: Path) -> None:
+    """The first record that is not as in the right bout is named; later ones can differ since the leg moved."""
+    verdict = verify_bout(folder)
+    assert not verdict.changed_files
+    _, log, record = min(filter(None, (first_difference(right / each, folder / each) for each in LOGS)))
+    found = [each.record for each in verdict.differences if each.file == log]
+    assert min(found, default=0) == record, verdict.differences[:3]
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -66,14 +138,50 @@ def test_an_engine_that_does_otherwise_is_found_at_its_first_record(
     for document in ("joints.xml", "parameters.xml", "sensors.xml"):
         shutil.copy(right[name] / document, folder / document)
     resummed(folder)
-    verdict = verify_bout(folder)
-    assert not verdict.changed_files
-    _, log, record = min(filter(None, (first_difference(right[name] / each, folder / each) for each in LOGS)))
-    found = [each.record for each in verdict.differences if each.file == log]
-    assert min(found, default=0) == record, verdict.differences[:3]
+    assert_found_first(folder, right[name])
 
 
-@pytest.mark.parametrize(("name", "log", "column"), [("nerves", "StateData.txt", "Femur-Tibia.activation[0]")])
+def test_the_bout_has_what_is_to_be_blended(right: dict[str, Path]) -> None:
+    at = columns(right["soft"])["SensData.txt"].index("w_CTr_LevationPRO")
+    rows = np.loadtxt(right["soft"] / "SensData.txt")
+    third = columns(right["soft"])["SensData.txt"].index("w_third")
+    assert (rows[:, [at, at + 1, third]] > 0.1).all(axis=1).any()
+    assert " forced_switch " in (right["soft"] / "Infolog.txt").read_text()
+
+
+_ramp, _take = grades.__dict__["_ramp"], Blend.take
+
+
+def _gives_way(blend: Blend, current: int, *, kept: bool) -> int:
+    leads = _take(blend, current, kept=False)
+    return -1 if kept else leads
+
+
+MUTANTS: dict[str, tuple[object, str, Callable[..., object]]] = {
+    "a steeper line": (grades, "_ramp", lambda above, width: _ramp(2.0 * above, width)),
+    "claims that are not made less": (Blend, "_claims", lambda blend, _current: dict(blend._degrees)),
+    "a leading action that gives way": (Blend, "take", _gives_way),
+}
+
+
+@pytest.mark.parametrize("what", MUTANTS)
+def test_a_mutant_of_the_engine_is_found_at_its_first_record(
+    what: str, right: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, name, mutant = MUTANTS[what]
+    monkeypatch.setattr(where, name, mutant)
+    folder = bout(CASES["soft"], tmp_path)
+    assert_found_first(folder, right["soft"])
+
+
+@pytest.mark.parametrize(
+    ("name", "log", "column"),
+    [
+        ("nerves", "StateData.txt", "Femur-Tibia.activation[0]"),
+        ("soft", "StateData.txt", "Coxa-Trochanter.activation[1]"),
+        ("soft", "SensData.txt", "w_third"),
+    ],
+)
 def test_a_number_that_was_forged_is_named(
     name: str, log: str, column: str, right: dict[str, Path], tmp_path: Path
 ) -> None:
