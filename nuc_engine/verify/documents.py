@@ -19,7 +19,6 @@ from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, H
 
 MOST_ELEMENTS = 65_536
 """Elements of one HDSO (docs/readings.md, limits)."""
-_NEWER_ATTRIBUTES = (("jointlist", "muscle_period"),)
 _CUT = "\f"  # no character of XML: stands where a comment cut a text in two
 
 
@@ -150,7 +149,8 @@ class ModuleDescribed:
 class Model:
     """A configuration. `initial` are the writes before the start, in their order (reading B13).
 
-    `read` are the files it was read from; `states` those of all joints, then those of modules without a motor.
+    `read` are the files it was read from; `states` those of all joints, then those of modules without a motor;
+    `muscle_period` the HDSO of the period of muscles, None where they go with the rules.
     """
 
     hdsos: dict[int, Hdso]
@@ -165,6 +165,7 @@ class Model:
     modules: list[ModuleDescribed] = field(default_factory=list[ModuleDescribed])
     of_actions: list[ActionDescribed] = field(default_factory=list[ActionDescribed])
     controls: list[ControlDescribed] = field(default_factory=list[ControlDescribed])
+    muscle_period: int | None = None
 
     def number(self, ref: str) -> int:
         """Return the HDSO that a number or a name means."""
@@ -223,9 +224,9 @@ class _Reader:
         self.model = Model({hdso.number: hdso for hdso in hdsos}, {hdso.name: hdso.number for hdso in hdsos})
         self.sensors = [int(item.attrib["idNum"]) for item in lists[1][1].iter("hdso")]
         root = read_xml(folder / "joints.xml")
-        for tag, name in _NEWER_ATTRIBUTES:
-            if any(name in item.attrib for item in root.iter(tag)):
-                raise Unverifiable(f"{name} of <{tag}> of SCCILS 0.2 is not computed here")
+        self.model.muscle_period = self._ref(root, "muscle_period")
+        if self.model.muscle_period is not None:
+            self._narrow(self.model.muscle_period, ENGINE_LEAST["statetrans_period_ns"], math.inf)
         self.all = list(root.iter("joint"))
         self.joints = root.findall("joint")  # an endpoint's joint is a place only (B24)
         self.modules = root.findall("module")

@@ -183,8 +183,7 @@ class Leg:
                 for muscle, asked in self._blended(switch).items():
                     if asked != self.asked[muscle][-1][1]:
                         self.asked[muscle].append((now_ns, asked))
-            for k in range(len(self.activations)):
-                self._drive(k, self._arrived(k, now_ns), now_ns)
+            self._arrive(now_ns)
         row: list[Number] = []
         for switch, joint in zip(self.switches, self.model.joints, strict=False):
             activations = [self.activations[muscle] for muscle in joint.muscles]
@@ -300,6 +299,11 @@ class Leg:
                 asked[each.muscle] = asked[each.muscle] + part if each.muscle in asked else part
         return asked
 
+    def _arrive(self, now_ns: int) -> None:
+        """Let muscles have what they have by now."""
+        for k in range(len(self.activations)):
+            self._drive(k, self._arrived(k, now_ns), now_ns)
+
     def _arrived(self, k: int, now_ns: int) -> float:
         """Return what has come to a muscle along its nerve: what was asked for last up to a delay ago."""
         nerve, asked = self.model.muscles[k].nerve, self.asked[k]
@@ -357,6 +361,8 @@ class Leg:
         """Compute lengths, forces and servo deltas; nothing before every sensor has a value."""
         if not self.sensed:
             return
+        if self.model.muscle_period is not None:
+            self._arrive(now_ns)
         row: list[float] = []
         for shaft in self.shafts:
             shaft.delta = 0.0
