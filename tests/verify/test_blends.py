@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from nuc_engine.control import grades
 from nuc_engine.control.tasks.blending import Blend
+from nuc_engine.control.tasks.dynamics import Dynamics
 from nuc_engine.verify import verify_bout
 from tests.engine.acting import bout, case, hdso, rule
 from tests.engine.test_soft import EVERY_JOINT, WEIGHTS, widths
@@ -86,15 +88,35 @@ def soft(*, dwell_ns: int = 60_000_000) -> Case:
     return case(EVERY_JOINT, THIRD, DWELL, CENTRAL, hdsos=hdsos, signals=signals, script=script, seconds=3.0)
 
 
-CASES = {"nerves": nerves(), "soft": soft()}
+PACES = "".join(
+    f'<hdsoMod idNum="{number}" NumElts="1" datatype="llint" time="{at}">{value}</hdsoMod>'
+    for number, at, value in ((153, 0.5, 7_300_001), (153, 0.9, 1_000_000), (2, 1.2, 40_000_000), (153, 1.5, 3_000_000))
+)
+
+
+def paced(**more: Any) -> Case:
+    """Return a bout with late nerves whose muscles have a period of their own; both periods change in flight."""
+    own = (r"<jointlist ", '<jointlist muscle_period="pace" ')
+    hdsos = (*HDSOS, hdso(153, "pace", 3_000_000, "llint"))
+    return case(own, LATE, DYNAMICS, hdsos=hdsos, **{"script": PACES + SCRIPT, **more})
+
+
+COSTS = {"costs": {"muscle_conversion": 3_500_000, "state_transition": 2_000_000}}
+CASES = {"nerves": nerves(), "soft": soft(), "paced": paced()}
 
 
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 @pytest.mark.parametrize(
-    "given", [*CASES.values(), nerves(dynamics=False), soft(dwell_ns=0)], ids=[*CASES, "at once", "no dwell"]
+    "given", [nerves(), soft(), nerves(dynamics=False), soft(dwell_ns=0)], ids=["nerves", "soft", "at once", "no dwell"]
 )
 def test_it_is_as_computed(given: Case, clock: str, tmp_path: Path) -> None:
     verdict = verify_bout(bout(given, tmp_path, clock))
+    assert verdict.good, verdict.differences[:5]
+
+
+@pytest.mark.parametrize("more", [{}, {"more": COSTS}, {"shake": "missed"}, {"shake": "periods"}], ids=str)
+def test_a_period_of_muscles_is_as_computed_on_virtual_time(more: dict[str, Any], tmp_path: Path) -> None:
+    verdict = verify_bout(bout(paced(**more), tmp_path))
     assert verdict.good, verdict.differences[:5]
 
 
@@ -115,6 +137,8 @@ WRONG = {
     "a dwell time that is not kept": ("soft", "<initial_data>60000000<", "<initial_data>0<"),
     "another's activation": ("soft", ">0.3</hdsoMod>", ">0.5</hdsoMod>"),
     "no central entry": ("soft", '<central rule="bend" hold="keep"/>', ""),
+    "the period of the rules": ("paced", ' muscle_period="pace"', ""),
+    "another period of muscles": ("paced", "<initial_data>3000000<", "<initial_data>4000000<"),
     "another's weight": ("soft", 'type="weight" of="CTr_Third"', 'type="weight" of="CTr_DepressionRET"'),
 }
 """What an engine might do instead of what the documents say, as documents that say so."""
@@ -157,10 +181,11 @@ def _gives_way(blend: Blend, current: int, *, kept: bool) -> int:
     return -1 if kept else leads
 
 
-MUTANTS: dict[str, tuple[object, str, Callable[..., object]]] = {
-    "a steeper line": (grades, "_ramp", lambda above, width: _ramp(2.0 * above, width)),
-    "claims that are not made less": (Blend, "_claims", lambda blend, _current: dict(blend._degrees)),
-    "a leading action that gives way": (Blend, "take", _gives_way),
+MUTANTS: dict[str, tuple[str, object, str, Callable[..., object]]] = {
+    "nothing arrives between rules": ("paced", Dynamics, "advance", lambda *_: None),
+    "a steeper line": ("soft", grades, "_ramp", lambda above, width: _ramp(2.0 * above, width)),
+    "claims that are not made less": ("soft", Blend, "_claims", lambda blend, _current: dict(blend._degrees)),
+    "a leading action that gives way": ("soft", Blend, "take", _gives_way),
 }
 
 
@@ -168,10 +193,9 @@ MUTANTS: dict[str, tuple[object, str, Callable[..., object]]] = {
 def test_a_mutant_of_the_engine_is_found_at_its_first_record(
     what: str, right: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    where, name, mutant = MUTANTS[what]
-    monkeypatch.setattr(where, name, mutant)
-    folder = bout(CASES["soft"], tmp_path)
-    assert_found_first(folder, right["soft"])
+    name, where, method, mutant = MUTANTS[what]
+    monkeypatch.setattr(where, method, mutant)
+    assert_found_first(bout(CASES[name], tmp_path), right[name])
 
 
 @pytest.mark.parametrize(
@@ -180,6 +204,7 @@ def test_a_mutant_of_the_engine_is_found_at_its_first_record(
         ("nerves", "StateData.txt", "Femur-Tibia.activation[0]"),
         ("soft", "StateData.txt", "Coxa-Trochanter.activation[1]"),
         ("soft", "SensData.txt", "w_third"),
+        ("paced", "MuscleData.txt", "Tibia_Flexor.force"),
     ],
 )
 def test_a_number_that_was_forged_is_named(
