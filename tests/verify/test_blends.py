@@ -17,7 +17,7 @@ from nuc_engine.verify import verify_bout
 from tests.engine.acting import bout, case, hdso, rule
 from tests.engine.test_soft import EVERY_JOINT, WEIGHTS, widths
 from tests.verify.seal import resummed
-from tests.verify.test_acting import columns, first_difference, turned
+from tests.verify.test_acting import change_record, columns, first_difference, turned
 from tests.verify.variants import Case
 
 LOGS = ("SensData.txt", "StateData.txt", "MuscleData.txt")
@@ -114,10 +114,39 @@ def test_it_is_as_computed(given: Case, clock: str, tmp_path: Path) -> None:
     assert verdict.good, verdict.differences[:5]
 
 
-@pytest.mark.parametrize("more", [{}, {"more": COSTS}, {"shake": "missed"}, {"shake": "periods"}], ids=str)
-def test_a_period_of_muscles_is_as_computed_on_virtual_time(more: dict[str, Any], tmp_path: Path) -> None:
-    verdict = verify_bout(bout(paced(**more), tmp_path))
+@pytest.mark.parametrize(
+    ("clock", "more"),
+    [
+        ("virtual", {"more": COSTS}),
+        ("real", {"more": {"cost_ns": 100_000}}),
+        ("real", {"more": {"cost_ns": 250_000}}),
+        *((clock, more) for clock in ("virtual", "real") for more in ({}, {"shake": "missed"}, {"shake": "periods"})),
+    ],
+)
+def test_a_period_of_muscles_is_as_computed(clock: str, more: dict[str, Any], tmp_path: Path) -> None:
+    verdict = verify_bout(bout(paced(**more), tmp_path, clock))
     assert verdict.good, verdict.differences[:5]
+
+
+def test_muscles_that_ran_otherwise_than_recorded_are_found(tmp_path: Path) -> None:
+    """Before they were due, or not at all though they were."""
+    folder = bout(paced(), tmp_path, "real")
+    early, left_out = (Path(shutil.copytree(folder, tmp_path / name)) for name in ("early", "left_out"))
+
+    def runs(records: list[Any]) -> list[int]:
+        return [k for k, entry in enumerate(records) if entry[:2] == ["ran", "muscles"] and entry[2] > 300_000_000]
+
+    def hurry(records: list[Any]) -> None:
+        at = next(k for k in runs(records) if records[k - 1][2] < records[k][2] - 1)
+        records[at][2] -= 1
+
+    def leave_out(records: list[Any]) -> None:
+        del records[runs(records)[0]]
+
+    change_record(early, hurry)
+    assert "time of muscles" in {each.column for each in verify_bout(early).differences}
+    change_record(left_out, leave_out)
+    assert {"order", "time"} <= {each.column for each in verify_bout(left_out).differences}
 
 
 @pytest.fixture(scope="module")
