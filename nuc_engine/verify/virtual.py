@@ -52,10 +52,10 @@ class Virtual:
         """The number of the entry that was taken last."""
         self.script = deque(script)
         self.requests: deque[tuple[int | None, int]] = deque()
-        self.due = dict.fromkeys(TASKS, NEVER)
+        self.due: dict[str, int] = dict.fromkeys(TASKS, NEVER)
         self.due |= {"motor_action": 0, "state_transition": 0, "script": script[0].time_ns if script else NEVER}
-        self.counts = {task: Run() for task in TASKS}
-        self.periods = {"state_transition": leg.model.ids["statetrans_period_ns"]}
+        self.counts: dict[str, Run] = {task: Run() for task in TASKS}
+        self.periods: dict[str, int] = {"state_transition": leg.model.ids["statetrans_period_ns"]}
         """The HDSOs of the periods of tasks."""
         if leg.model.muscle_period is not None:
             self.periods["muscle_conversion"] = leg.model.muscle_period
