@@ -1,6 +1,7 @@
 """An oracle: a bout's data directory held against the equations, by code that shares none with the engine.
 
     acting       modules that switch, signals about actions, and what follows controls
+    blends       soft switching: degrees of truth, and weights of actions
     bout         a data directory, verified
     course       the tasks of a leg in their order, on virtual time by computation, in real time as recorded
     documents    a bout's documents, read into what the equations need

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from nuc_engine.verify.store import INTEGERS, Cell, Store
 
-OF_ACTIONS = frozenset({"state", "action", "time_in_action", "decay", "switching"})
+OF_ACTIONS = frozenset({"state", "action", "time_in_action", "decay", "switching", "weight"})
 """Types of the signals that are about actions."""
 
 
@@ -61,7 +61,10 @@ def _on_lines(points: Sequence[float], at: float) -> float:
 
 @dataclass(slots=True)
 class Switching:
-    """A joint or a module, and its states by their places among all; `forced`: it was entered by a central rule."""
+    """A joint or a module, and its states by their places among all; `forced`: it was entered by a central rule.
+
+    `weights` say how much of each state is done: of all but the current one nothing, unless it switches softly.
+    """
 
     name: str
     states: tuple[int, ...]
@@ -69,6 +72,14 @@ class Switching:
     entered_ns: int = 0
     forced: bool = False
     switches: int = 0
+    weights: dict[int, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.give(self.current)
+
+    def give(self, whole: int) -> None:
+        """Let one state have everything."""
+        self.weights = {state: float(state == whole) for state in self.states}
 
     def enter(self, state: int, now_ns: int, *, forced: bool) -> None:
         """Let another state be the current one."""
@@ -124,6 +135,8 @@ class _OfAction:
         kind, switch = self.described.kind, self.switch
         if kind == "state":
             return float(switch.current == self.described.state)
+        if kind == "weight":
+            return switch.weights[self.described.state]
         if kind == "action":
             return float(numbers[switch.current])
         if kind == "time_in_action":

@@ -221,11 +221,19 @@ class _Check:
     def _tasks(self, course: Real) -> None:
         """Hold runs and overruns against those that the record shows."""
         said, late = self._said("tasks"), course.overruns
-        seen = course.runs["muscles"] + course.blind
+        seen, own = course.runs["muscles"] + course.blind, self.model.muscle_period is not None
+        if own:
+            text = "runs before every sensor had a value, overruns and skipped periods are given"
+            self.more.append(f"{MANIFEST}: counts.tasks.muscle_conversion; {text}")
         runs = {name: {course.runs[what]} for name, what in OURS.items()}
         runs["muscle_conversion"] = set(range(seen - course.doubt, seen + course.unseen + 1))
         for name in sorted({*TASKS, *said}):
             found = said.get(name, {})
+            if own and name == "muscle_conversion":
+                if found.get("runs", 0) < course.runs["muscles"]:
+                    computed = f"{course.runs['muscles']} or more"
+                    self._manifest(f"counts.tasks.{name}.runs", computed, found.get("runs"))
+                continue
             if found.get("runs") not in runs.get(name, {found.get("runs")} - {None}):
                 computed = " or ".join(map(str, sorted(runs.get(name, {0}))))
                 self._manifest(f"counts.tasks.{name}.runs", computed, found.get("runs"))

@@ -19,7 +19,6 @@ from nuc_engine.verify.store import ENGINE_LEAST, ENGINE_MOST, INTEGERS, Cell, H
 
 MOST_ELEMENTS = 65_536
 """Elements of one HDSO (docs/readings.md, limits)."""
-_NEWER_ATTRIBUTES = (("jointlist", "muscle_period"), ("muscle", "efferent_delay"))
 _CUT = "\f"  # no character of XML: stands where a comment cut a text in two
 
 
@@ -56,7 +55,7 @@ def words(text: str) -> list[str]:
 class Muscle:
     """One muscle of equations 6-5 and 6-6; each function is its type and its parameters.
 
-    `lags` are the HDSOs of its activation's time constants, rising and falling.
+    `lags` are the HDSOs of its activation's time constants, rising and falling; `nerve` that of its efferent delay.
     """
 
     name: str
@@ -67,6 +66,7 @@ class Muscle:
     fmax: float
     functions: Mapping[str, tuple[str, tuple[Cell, ...]]]
     lags: tuple[int | None, int | None] = (None, None)
+    nerve: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,10 @@ class Motor:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """One action switching module; indices of muscles and states are those of the whole joint list (reading E3)."""
+    """One action switching module; indices of muscles and states are those of the whole joint list (reading E3).
+
+    `soft` are the HDSOs of its widths, by what is compared; None where it does not switch softly.
+    """
 
     number: int
     name: str
@@ -130,6 +133,7 @@ class Joint:
     start: int
     amatrix: Values
     dh_line: Values
+    soft: Mapping[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,8 @@ class ModuleDescribed:
 class Model:
     """A configuration. `initial` are the writes before the start, in their order (reading B13).
 
-    `read` are the files it was read from; `states` those of all joints, then those of modules without a motor.
+    `read` are the files it was read from; `states` those of all joints, then those of modules without a motor;
+    `muscle_period` the HDSO of the period of muscles, None where they go with the rules.
     """
 
     hdsos: dict[int, Hdso]
@@ -160,6 +165,7 @@ class Model:
     modules: list[ModuleDescribed] = field(default_factory=list[ModuleDescribed])
     of_actions: list[ActionDescribed] = field(default_factory=list[ActionDescribed])
     controls: list[ControlDescribed] = field(default_factory=list[ControlDescribed])
+    muscle_period: int | None = None
 
     def number(self, ref: str) -> int:
         """Return the HDSO that a number or a name means."""
@@ -218,11 +224,9 @@ class _Reader:
         self.model = Model({hdso.number: hdso for hdso in hdsos}, {hdso.name: hdso.number for hdso in hdsos})
         self.sensors = [int(item.attrib["idNum"]) for item in lists[1][1].iter("hdso")]
         root = read_xml(folder / "joints.xml")
-        if root.find("joint/soft_switching") is not None or lists[1][1].find(".//signal[@type='weight']") is not None:
-            raise Unverifiable("<soft_switching> of SCCILS 0.2 is not computed here")
-        for tag, name in _NEWER_ATTRIBUTES:
-            if any(name in item.attrib for item in root.iter(tag)):
-                raise Unverifiable(f"{name} of <{tag}> of SCCILS 0.2 is not computed here")
+        self.model.muscle_period = self._ref(root, "muscle_period")
+        if self.model.muscle_period is not None:
+            self._narrow(self.model.muscle_period, ENGINE_LEAST["statetrans_period_ns"], math.inf)
         self.all = list(root.iter("joint"))
         self.joints = root.findall("joint")  # an endpoint's joint is a place only (B24)
         self.modules = root.findall("module")
@@ -242,6 +246,10 @@ class _Reader:
         for lag in root.iter("activation_dynamics"):
             for number in filter(None, (self._ref(lag, name) for name in ("rise", "fall"))):
                 self._narrow(number, 0.0, math.inf)
+        for number in filter(None, (self._ref(muscle, "efferent_delay") for muscle in root.iter("muscle"))):
+            self._narrow(number, *LIMITS["delay"][0])
+        for width in root.iterfind("joint/soft_switching/width"):
+            self._narrow(self._refs(width, "hdso")[0], 0.0, math.inf)
         self._controls(lists[0][1])
         self._initial()
         for joint, picked in zip(self.joints, self.driven, strict=True):
@@ -401,8 +409,14 @@ class _Reader:
                 start if start in states or not states else states[0],
                 self._geometry(joint.find("geometry/amatrix/hdsoMod")),
                 self._geometry(joint.find("geometry/DHline/hdsoMod")),
+                self._soft(joint.find("soft_switching")),
             )
         )
+
+    def _soft(self, soft: Element | None) -> Mapping[int, int] | None:
+        if soft is None:
+            return None
+        return {self._refs(width, "of")[0]: self._refs(width, "hdso")[0] for width in soft.findall("width")}
 
     def _geometry(self, mod: Element | None) -> Values:
         if mod is None:
@@ -435,7 +449,8 @@ class _Reader:
             for spec in muscle.findall("function_spec")
         }
         lags = (self._ref(muscle.find("activation_dynamics"), name) for name in ("rise", "fall"))
-        return Muscle(muscle.attrib["name"], joint, l0, r, alpha, fmax, functions, (next(lags), next(lags)))
+        nerve = self._ref(muscle, "efferent_delay")
+        return Muscle(muscle.attrib["name"], joint, l0, r, alpha, fmax, functions, (next(lags), next(lags)), nerve)
 
     def _ref(self, item: Element | None, name: str) -> int | None:
         ref = "" if item is None else item.get(name, "").strip()

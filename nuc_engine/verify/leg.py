@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nuc_engine.verify.acting import OfActions, Switching
+from nuc_engine.verify.blends import degree, moved
 from nuc_engine.verify.documents import Activation, Model
 from nuc_engine.verify.logs import SENSED, Logs
 from nuc_engine.verify.rules import RuleFault, Tree, holds, leaves, operands, past_of, tree_of, unfit
@@ -68,6 +69,8 @@ class Leg:
         self.activations = [0.0] * len(model.muscles)
         self.targets = [0.0] * len(model.muscles)
         self.driven_ns = [0] * len(model.muscles)
+        self.asked: list[list[tuple[int, float]]] = [[(-1, 0.0)] for _ in model.muscles]
+        """What was asked of each muscle, and since when; of nothing before the start."""
         self.rules: dict[int, Tree] = {}
         for number in store.given:
             if model.hdsos[number].kind == "boolstring":
@@ -177,8 +180,10 @@ class Leg:
             for k in entered:
                 self._command(self.switches[k].current)
             for switch in self.switches[:count]:
-                for activation in self.model.states[switch.current].activations if switch.states else ():
-                    self._drive(activation.muscle, self._influenced(activation), now_ns)
+                for muscle, asked in self._blended(switch).items():
+                    if asked != self.asked[muscle][-1][1]:
+                        self.asked[muscle].append((now_ns, asked))
+            self._arrive(now_ns)
         row: list[Number] = []
         for switch, joint in zip(self.switches, self.model.joints, strict=False):
             activations = [self.activations[muscle] for muscle in joint.muscles]
@@ -189,23 +194,43 @@ class Leg:
     def _judge_one(self, now_ns: int, k: int, switch: Switching) -> bool:
         """Let a joint or module be switched, by sensory entries first (D 9.4.1); return whether it was."""
         own, current, name = self.model.states, switch.current, switch.name
-        true = [state for state in switch.states if self._true(own[state].rule)]
+        soft = self.model.joints[k].soft if k < len(self.model.joints) else None
+        degrees = self._degrees(switch, soft)
+        true = [state for state in switch.states if degrees[state] == 1.0]
         if len(true) > 1:
             self.overlaps[name] += 1
             names = " and ".join(own[state].name for state in true)
             self._tell(now_ns, "rule_overlap", f"{k}", f"{name}: the entry rules of {names} are true together")
-        if not switch.states or now_ns - switch.entered_ns < self._span(own[current].dwell):
+        if not switch.states:
             return False
-        held_back = switch.forced and now_ns - switch.entered_ns < self._span(own[current].hold)
+        dwells = now_ns - switch.entered_ns < self._span(own[current].dwell)
+        held_back = dwells or (switch.forced and now_ns - switch.entered_ns < self._span(own[current].hold))
         sensory = [state for state in true if state != current and not held_back]
+        if soft is not None:
+            switch.weights = moved(switch.weights, degrees, current, kept=held_back)
+            leads = max(switch.weights, key=lambda state: (switch.weights[state], state == current))
+            sensory = [leads] if leads != current and not held_back else []
+        if dwells:
+            return False
         central = [state for state in switch.states if state != current and self._true(own[state].central)]
         if not (sensory or central):
             return False
         switch.enter((sensory or central)[0], now_ns, forced=not sensory)
+        if soft is None or not sensory:
+            switch.give(switch.current)
         if not sensory:
             told = f"{name}: from {own[current].name} to {own[central[0]].name} by its central rule"
             self.logs.event(now_ns, "forced_switch", f"{told}, cycle {self.cycle}")
         return True
+
+    def _degrees(self, switch: Switching, soft: Mapping[int, int] | None) -> dict[int, float]:
+        """Return how true the entry rule of each state is; of a joint that does not switch softly 0 or 1."""
+        rules = {state: self.model.states[state].rule for state in switch.states}
+        if soft is None:
+            return {state: float(self._true(rule)) for state, rule in rules.items()}
+        widths = {number: self.store.held[width][0] for number, width in soft.items()}
+        known = self.rules
+        return {s: degree(known[r], self._then, known, widths) if r in known else 0.0 for s, r in rules.items()}
 
     def true(self, tree: Tree) -> bool:
         """Say whether a rule holds now."""
@@ -263,10 +288,30 @@ class Leg:
     def _elements(self, cells: Sequence[Cell]) -> list[Number]:
         return [self.store.held[number][element] for number, element in cells]
 
-    # --- what SCCILS 0.2 adds to activations (D 8.3.3, 9.2.2.9; docs/acting.md) ---
+    # --- what SCCILS 0.2 adds to activations (D 8.3.3, 9.2.2.9, 9.2.4; docs/acting.md) ---
+
+    def _blended(self, switch: Switching) -> dict[int, float]:
+        """Return what is asked of each muscle of a joint: the sum of its actions by their weights."""
+        asked: dict[int, float] = {}
+        for state, weight in switch.weights.items():
+            for each in self.model.states[state].activations if weight else ():
+                part = weight * self._influenced(each)
+                asked[each.muscle] = asked[each.muscle] + part if each.muscle in asked else part
+        return asked
+
+    def _arrive(self, now_ns: int) -> None:
+        """Let muscles have what they have by now."""
+        for k in range(len(self.activations)):
+            self._drive(k, self._arrived(k, now_ns), now_ns)
+
+    def _arrived(self, k: int, now_ns: int) -> float:
+        """Return what has come to a muscle along its nerve: what was asked for last up to a delay ago."""
+        nerve, asked = self.model.muscles[k].nerve, self.asked[k]
+        late_ns = 0 if nerve is None else round(1e9 * self.store.held[nerve][0])
+        return asked[max(bisect_right(asked, now_ns - late_ns, key=lambda item: item[0]) - 1, 0)][1]
 
     def _drive(self, k: int, asked: float, now_ns: int) -> None:
-        """Let a muscle have what is asked for, now or in the time that it takes."""
+        """Let a muscle have what has arrived, now or in the time that it takes."""
         level, target = self.activations[k], self.targets[k]
         if lag := self._lag(k):
             level = target + (level - target) * math.exp(-(now_ns - self.driven_ns[k]) * 1e-9 / lag)
@@ -316,6 +361,8 @@ class Leg:
         """Compute lengths, forces and servo deltas; nothing before every sensor has a value."""
         if not self.sensed:
             return
+        if self.model.muscle_period is not None:
+            self._arrive(now_ns)
         row: list[float] = []
         for shaft in self.shafts:
             shaft.delta = 0.0

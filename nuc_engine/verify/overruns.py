@@ -9,6 +9,7 @@ from nuc_engine.verify.logs import Logs, Report
 INFO = "Infolog.txt"
 TOLD_AGAIN_NS = 10**9
 _SAID = re.compile(r"state_transition overran; (\d+) periods skipped so far( \(.*\))?")
+_GIVEN = re.compile(r"muscle_conversion overran; \d+ periods skipped so far( \(.*\))?")
 
 
 class Overruns:
@@ -21,7 +22,10 @@ class Overruns:
         self.report = report
         self.count = self.skipped = self.vague = 0
         words = ((number, line.split(" ", 2)) for number, line in enumerate(logs.lines[INFO].all, 1))
-        self.events = [(number, int(said[0]), said[2]) for number, said in words if said[1:2] == ["overrun"]]
+        told = [(number, int(said[0]), said[2]) for number, said in words if said[1:2] == ["overrun"]]
+        # Those of muscles that have a period of their own are given: when they are due is not always known.
+        own = logs.model.muscle_period is not None
+        self.events = [each for each in told if not (own and _GIVEN.fullmatch(each[2]))]
         self.events.reverse()
         self.told_ns = -TOLD_AGAIN_NS
         self.untold: list[int] = []

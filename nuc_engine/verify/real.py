@@ -27,7 +27,13 @@ class Real:
     def __init__(self, leg: Leg, logs: Logs, report: Report, record: Record, *, latched: int) -> None:
         self.leg, self.logs, self.report, self.record, self.latched = leg, logs, report, record, latched
         self.border = Border(leg, report)
-        self.due = {"start": 0, "states": 0}
+        self.due = {"start": 0, "states": 0, "muscles": 0}
+        self.own = leg.model.muscle_period
+        """The HDSO of the muscles' own period, None where they follow rules."""
+        self.pulled_ns: int | None = None
+        """When the last run of these that is recorded was due, None where that is not known."""
+        self.dated, self.prompt = True, False
+        """Whether it is known when they are due, skipped periods aside; and whether none was skipped since."""
         self.begun_ns = self.judged_ns = 0
         self.period_ns = leg.value("statetrans_period_ns")
         self.pending: list[Numbered] = []
@@ -54,6 +60,7 @@ class Real:
                 told = now
                 progress(now / 1e9, last / 1e9)
             self._evaluated(now)
+            self.prompt |= now < self.due["muscles"]  # their last run had ended by now
             if kind in ("edit", "control"):
                 self.pending.append((number, entry))
             elif kind == "store":
@@ -85,7 +92,8 @@ class Real:
             between = ("changeset", "states")  # rules that are due again go first
         if self.next and what not in (self.next, *between):
             self.report.differ(RECORD, number, now, "order", self.next, what)
-        if what in ("sensors", "muscles") and self.next != what:
+        bound = ("sensors", "muscles") if self.own is None else ("sensors",)
+        if what in bound and self.next != what:
             self.report.differ(RECORD, number, now, "order", f"no {what}", what)
         if not self.next:
             self._turn(number, now, what)
@@ -96,8 +104,18 @@ class Real:
         released = {"start": self.due["start"], "cycle": self.begun_ns}
         if what in released and self.sure and self.judged_ns <= released[what] and self.due["states"] <= now:
             self.report.differ(RECORD, number, now, "order", f"states, due at {self.due['states']}", what)
+        if self.own is not None and self._turn_of_muscles(number, now, what):
+            return
         if what == "states" and self.due["start"] < self.judged_ns:
             self.report.differ(RECORD, number, now, "order", f"start, due at {self.due['start']}", what)
+
+    def _turn_of_muscles(self, number: int, now: int, what: str) -> bool:
+        """Muscles with a period of their own wait for rules; return whether they may be due: then rules go first."""
+        if what == "muscles" and self.sure and self.due["states"] <= now:
+            self.report.differ(RECORD, number, now, "order", f"states, due at {self.due['states']}", what)
+        if what in ("start", "cycle") and self.dated and self.prompt and self.due["muscles"] <= now:
+            self.report.differ(RECORD, number, now, "order", f"muscles, due at {self.due['muscles']}", what)
+        return not self.dated or self.due["muscles"] <= now
 
     def _wait(self, number: int, now: int, what: str) -> None:
         if now < self.due[what]:
@@ -145,11 +163,20 @@ class Real:
         self.sure |= now < due + self.period_ns
         self.judged_ns, self.period_ns, self.ended = due, period, (now, period)
         self.due["states"] = due + periods_behind(due, now, now, period) * period
-        self.next = "muscles" if self.leg.sensed else ""
+        self.next = "muscles" if self.leg.sensed and self.own is None else ""
         self.unseen = not self.leg.sensed
 
-    def _muscles(self, _: int, entry: Entry) -> None:
-        self.leg.pull(entry[2])
+    def _muscles(self, number: int, entry: Entry) -> None:
+        now = entry[2]
+        self.leg.pull(now)
+        if self.own is None:
+            return
+        if self.dated:
+            self._wait(number, now, "muscles")
+        period, due = int(self.leg.store.held[self.own][0]), self.due["muscles"]
+        # Before every sensor had a value they ran unseen; so late that two periods had passed, it may be either's.
+        self.pulled_ns = due if due and now < due + period else None
+        self.due["muscles"], self.prompt = due + periods_behind(due, now, now, period) * period, False
 
     def _changeset(self, _: int, ran: Entry) -> None:
         now = ran[2]
@@ -167,7 +194,14 @@ class Real:
         if self.leg.model.ids["statetrans_period_ns"] in written and self.judged_ns != self.due["states"]:
             self.period_ns = self.leg.value("statetrans_period_ns")
             self.due["states"] = max(now, self.judged_ns + self.period_ns)
+        if self.own is not None and self.own in written:
+            self._pace(now, int(self.leg.store.held[self.own][0]))
         self.pending.clear()
+
+    def _pace(self, now: int, period: int) -> None:
+        """Let a new period of muscles count from when they were due last; of what is not known nothing is held."""
+        self.dated &= self.pulled_ns is not None
+        self.due["muscles"], self.prompt = max(now, (self.pulled_ns or 0) + period), True
 
     def _control(self, at: int, entry: Entry, now: int) -> None:
         what, joint_id, value = entry[3:6]

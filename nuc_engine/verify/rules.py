@@ -123,7 +123,7 @@ def _single(tree: Tree) -> bool:
     return isinstance(tree, int) or tree[0] == "@"
 
 
-def _late(tree: Tree) -> tuple[int, int]:
+def late_of(tree: Tree) -> tuple[int, int]:
     """Return number and microseconds of a single operand."""
     number, late = (tree, 0) if isinstance(tree, int) else tree[1]
     assert isinstance(number, int)
@@ -137,7 +137,7 @@ def text_of(tree: Tree) -> str:
         return str(tree)
     symbol, terms = tree
     if symbol == "@":
-        number, late = _late(tree)
+        number, late = late_of(tree)
         return f"{number}@{Decimal(late).scaleb(-6):f}".rstrip("0").rstrip(".")
     return f" {symbol} ".join(text_of(term) if _single(term) else f"({text_of(term)})" for term in terms)
 
@@ -152,7 +152,7 @@ def leaves(tree: Tree) -> list[Tree]:
 def operands(tree: Tree) -> list[int]:
     """Return the HDSOs a rule reads, as often as it does."""
     if _single(tree):
-        return [_late(tree)[0]]
+        return [late_of(tree)[0]]
     assert not isinstance(tree, int)
     return [number for term in tree[1] for number in operands(term)]
 
@@ -162,7 +162,7 @@ def past_of(tree: Tree, rules: Mapping[int, Tree], late: int = 0) -> set[int]:
     if not _single(tree):
         assert not isinstance(tree, int)
         return {number for term in tree[1] for number in past_of(term, rules, late)}
-    number, own = _late(tree)
+    number, own = late_of(tree)
     if number in rules:
         return past_of(rules[number], rules, late + own) if late + own else set()
     return {number} if late + own else set()
@@ -171,7 +171,7 @@ def past_of(tree: Tree, rules: Mapping[int, Tree], late: int = 0) -> set[int]:
 def holds(tree: Tree, value: Callable[[int, int], float], rules: Mapping[int, Tree], late: int = 0) -> bool:
     """Return a rule's truth so many microseconds ago; an HDSO that is a rule stands for that rule's (reading B7)."""
     if _single(tree):
-        number, own = _late(tree)
+        number, own = late_of(tree)
         if number in rules:
             return holds(rules[number], value, rules, late + own)
         return value(number, late + own) != 0
@@ -181,7 +181,7 @@ def holds(tree: Tree, value: Callable[[int, int], float], rules: Mapping[int, Tr
         return all(holds(term, value, rules, late) for term in terms)
     if symbol == "|":
         return any(holds(term, value, rules, late) for term in terms)
-    left, right = (value(number, late + own) for number, own in map(_late, terms))
+    left, right = (value(number, late + own) for number, own in map(late_of, terms))
     return left < right if symbol == "<" else left > right
 
 
@@ -196,7 +196,7 @@ def unfit(rules: Mapping[int, Tree], new: set[int]) -> set[int]:
 
 
 def _used(number: int, rules: Mapping[int, Tree]) -> list[int]:
-    alone = [_late(leaf)[0] for leaf in leaves(rules[number]) if _single(leaf)]
+    alone = [late_of(leaf)[0] for leaf in leaves(rules[number]) if _single(leaf)]
     return [used for used in alone if used in rules]
 
 

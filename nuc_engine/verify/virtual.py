@@ -52,10 +52,17 @@ class Virtual:
         """The number of the entry that was taken last."""
         self.script = deque(script)
         self.requests: deque[tuple[int | None, int]] = deque()
-        self.due = dict.fromkeys(TASKS, NEVER)
+        self.due: dict[str, int] = dict.fromkeys(TASKS, NEVER)
         self.due |= {"motor_action": 0, "state_transition": 0, "script": script[0].time_ns if script else NEVER}
-        self.counts = {task: Run() for task in TASKS}
-        self.begun_ns = self.judged_ns = self.told_ns = -(10**9)
+        self.counts: dict[str, Run] = {task: Run() for task in TASKS}
+        self.periods: dict[str, int] = {"state_transition": leg.model.ids["statetrans_period_ns"]}
+        """The HDSOs of the periods of tasks."""
+        if leg.model.muscle_period is not None:
+            self.periods["muscle_conversion"] = leg.model.muscle_period
+            self.due["muscle_conversion"] = 0
+        self.last_ns, self.told_ns = dict.fromkeys(self.periods, 0), dict.fromkeys(self.periods, -(10**9))
+        """When they were due last, and when it was told last that they had overrun."""
+        self.begun_ns = -(10**9)
         self.ended_ns = 0
 
     def run(self, end_ns: int, progress: Progress, cut_ns: int = NEVER) -> bool:
@@ -121,9 +128,10 @@ class Virtual:
             self.requests.extend(changeset.requests)
         self.leg.note(now)
         self.due["script"] = self.script[0].time_ns if self.script else NEVER
-        if self.leg.model.ids["statetrans_period_ns"] in touched and self.counts["state_transition"].runs:
-            # A new period counts from the last evaluation.
-            self.due["state_transition"] = max(now, self.judged_ns + self.leg.value("statetrans_period_ns"))
+        for task, period in self.periods.items():
+            if period in touched and self.counts[task].runs:
+                # A new period counts from the last run.
+                self.due[task] = max(now, self.last_ns[task] + self._period(task))
         if self.requests:
             self.due["hdso_server"] = now
         return True
@@ -184,24 +192,33 @@ class Virtual:
         return True
 
     def _state_transition(self, now: int) -> bool:
-        self.judged_ns = self.due["state_transition"]
         self.leg.judge(now)
-        self.due["muscle_conversion"] = now
-        period, done = self.leg.value("statetrans_period_ns"), now + self.costs.get("state_transition", 0)
-        periods = periods_behind(self.judged_ns, now, done, period)
-        self.due["state_transition"] += periods * period
-        if periods > 1:
-            run = self.counts["state_transition"]
-            run.overruns, run.skipped = run.overruns + 1, run.skipped + periods - 1
-            if done - self.told_ns >= 10**9:
-                self.told_ns = done
-                text = f"state_transition overran; {run.skipped} periods skipped so far"
-                self.logs.event(done, "overrun", text)
-        return True
+        if "muscle_conversion" not in self.periods:
+            self.due["muscle_conversion"] = now
+        return self._again("state_transition", now)
 
     def _muscle_conversion(self, now: int) -> bool:
-        self.due["muscle_conversion"] = NEVER
         self.leg.pull(now)
+        if "muscle_conversion" in self.periods:
+            return self._again("muscle_conversion", now)
+        self.due["muscle_conversion"] = NEVER
+        return True
+
+    def _period(self, task: str) -> int:
+        return int(self.leg.store.held[self.periods[task]][0])
+
+    def _again(self, task: str, now: int) -> bool:
+        """Let a task that has a period be due again, and count the periods for which it came too late."""
+        self.last_ns[task] = self.due[task]
+        period, done = self._period(task), now + self.costs.get(task, 0)
+        periods = periods_behind(self.due[task], now, done, period)
+        self.due[task] += periods * period
+        if periods > 1:
+            run = self.counts[task]
+            run.overruns, run.skipped = run.overruns + 1, run.skipped + periods - 1
+            if done - self.told_ns[task] >= 10**9:
+                self.told_ns[task] = done
+                self.logs.event(done, "overrun", f"{task} overran; {run.skipped} periods skipped so far")
         return True
 
     def _hdso_server(self, now: int) -> bool:

@@ -19,7 +19,6 @@ from nuc_engine.figures.diagrams.wiring import wiring_at
 from nuc_engine.machine.locations import find_configuration
 from nuc_engine.model.planning import build_plan
 from nuc_engine.verify import verify_bout
-from nuc_engine.verify.servos import Unverifiable
 from sccils_schemas.model import load_model
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "acting.md").read_text()
@@ -50,9 +49,6 @@ def made(folder: Path, title: str, *edits: tuple[str, str]) -> Path:
     return folder
 
 
-NOT_VERIFIED = {"Efferent delays", "A period of muscles", "Soft switching"}
-
-
 @pytest.mark.parametrize("title", EXAMPLES)
 def test_an_example_is_run_repeated_and_verified(title: str, tmp_path: Path) -> None:
     out = tmp_path / "bout"
@@ -60,11 +56,7 @@ def test_an_example_is_run_repeated_and_verified(title: str, tmp_path: Path) -> 
     assert (result.state, result.refused) == ("complete", 0)
     assert replay_bout(out).identical
     assert replay_inputs(out).identical
-    if title in NOT_VERIFIED:
-        with pytest.raises(Unverifiable, match="is not computed here"):
-            verify_bout(out)
-    else:
-        assert verify_bout(out).good
+    assert verify_bout(out).good
 
 
 @pytest.mark.parametrize("title", PICTURES)

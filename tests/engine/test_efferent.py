@@ -16,7 +16,7 @@ from nuc_engine.control.tasks.board import Board
 from nuc_engine.control.tasks.dynamics import Dynamics
 from nuc_engine.model.plan import DynamicsPlan, Slot
 from nuc_engine.model.store import Store
-from nuc_engine.verify import Unverifiable, verify_bout
+from nuc_engine.verify import verify_bout
 from sccils_schemas.model import load_model
 from tests.engine.acting import bout, case, hdso, motor_log
 from tests.engine.models import one_joint
@@ -118,8 +118,7 @@ def test_muscles_are_late_and_repeated(clock: str, tmp_path: Path) -> None:
     late = [asked[states[at]] for at in found[10:]]
     assert activations[10:] == pytest.approx(late, abs=1e-6)
     assert (replay_inputs(out) if clock == "real" else replay_bout(out)).identical
-    with pytest.raises(Unverifiable, match=r"efferent_delay of <muscle> of SCCILS 0\.2 is not computed here"):
-        verify_bout(out)
+    assert verify_bout(out).good
 
 
 @pytest.mark.parametrize(

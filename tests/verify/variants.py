@@ -42,6 +42,8 @@ CONFIGS = (
     "pc_stickmiddle",
     "restricted_null_stick",
     "restricted_pc_stick",
+    "turn_roach",
+    "nerve_roach",
 )
 CLOCKS = ("virtual", "real")
 PAUSES_NS = (0, 1, 2_000_000)
