@@ -88,6 +88,20 @@ def test_muscles_follow_and_what_is_on_its_way_arrives_between_rules() -> None:
     assert len(seen) > 60
 
 
+def test_a_time_constant_of_0_holds_from_the_next_run_of_muscles() -> None:
+    """Rules ask for 0.8 at 25 ms and next at 50 ms; in between, at 30 ms, the time constant becomes 0."""
+    plan = own(1 * MS)
+    tau = Slot(plan.hdso("low").index)
+    plan = replace(plan, muscles=(plan.muscles[0], replace(plan.muscles[1], dynamics=DynamicsPlan(tau, tau))))
+    executive, _ = engine(plan)
+    executive.load([Changeset(0, (Write(tau.hdso, (0.01,)),)), Changeset(30 * MS, (Write(tau.hdso, (0.0,)),))])
+    seen: dict[int, float] = {}
+    executive._recorder.muscles = lambda now, board: seen.setdefault(now // MS, board.activations[1])
+    executive.run_until(40 * MS)
+    assert 0.0 < seen[29] < 0.4
+    assert seen[32] == pytest.approx(0.8)
+
+
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 @pytest.mark.parametrize("lags", [False, True])
 def test_the_period_of_the_rules_is_that_without_one(clock: str, lags: bool, tmp_path: Path) -> None:

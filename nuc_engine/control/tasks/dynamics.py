@@ -83,7 +83,7 @@ class _Follower:
         if self._delay is not None:
             view, at = self._delay
             self.target = self._line.at(now_ns - round(1e9 * view[at]))
-            self._jump()
+        self._jump()
 
     def _jump(self) -> None:
         # What is no number is passed on, and recovered from: it has no way to go from.
