@@ -110,7 +110,9 @@ class LiveExecutive(Dispatcher):
         if self._conversion_entry.release_ns == NEVER:
             period_due_ns = self._transition_entry.release_ns
             patient = min(self._start_entry.release_ns, self._complete_entry.release_ns) >= self._state_release
-            if self._muscle_entry.release_ns <= now_ns or (patient and period_due_ns <= now_ns):
+            # Muscles of the rules' period end it; those of a period of their own may be due without end.
+            ends_period = patient or self._muscle_period is None
+            if (ends_period and self._muscle_entry.release_ns <= now_ns) or (patient and period_due_ns <= now_ns):
                 timed = self._timed_of_a_period
             elif patient and period_due_ns < now_ns + LOOKAHEAD_NS:
                 # A task is not interrupted: the rules would have to wait for the end of whatever is begun now.
