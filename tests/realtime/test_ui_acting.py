@@ -19,9 +19,9 @@ WHEN = (
     '<hdsoscript version="0.2"><when rule="CTr_angle &gt; CTr_angle">'
     '<hdsoMod idNum="107" NumElts="1">77</hdsoMod></when></hdsoscript>'
 )
-RULES = """() => Object.fromEntries(nuc.live.model.joints.find((joint) => joint.name === 'Coxa-Trochanter').states
+RULES = """() => Object.fromEntries(nuc.live.model.joints.find((joint) => joint.name === 'Thorax-Coxa1').states
 .map((state) => {
-  const heads = [...document.querySelectorAll("[data-joint='Coxa-Trochanter'] .rule")];
+  const heads = [...document.querySelectorAll("[data-joint='Thorax-Coxa1'] .rule")];
   const head = heads.find((rule) => rule.querySelector('h3').textContent === state.name);
   return [state.rule.name, head.dataset.true === 'yes'];
 }))"""
@@ -76,8 +76,10 @@ def test_a_control_is_one_slider_what_follows_it_is_refused_and_undo_brings_both
         desk.until(TOLD, "speed = 0.5 since cycle")
         desk.until("name => Math.abs(nuc.context.desk.values.get(name) - 0.65) < 1e-6", LEV)
         assert served.value(LEV) == pytest.approx(0.65), "the channel says what it is now, not what was written last"
-        assert "0.65" in panel.inner_text()
+        desk.until("() => document.querySelector('.controls').innerText.includes('0.65')")
         direct = desk.page.get_by_label(f"{LEV}, typed")
+        desk.page.locator("details.more", has=direct).first.locator("summary").click()
+        desk.until(f"() => document.querySelector('[aria-label=\"{LEV}, typed\"]').disabled")
         assert direct.is_disabled()
         assert (
             "it follows the control speed"
@@ -113,7 +115,7 @@ def test_what_is_clamped_stands_beside_what_is_measured_on_every_page_and_the_ru
         assert 0 < float(measured) < 180, "the leg is where it is"
         assert "CLAMPED: CTr_angle" in desk.text("#latchtext")
         assert served.value("CTr_angle") == 200
-        told = {found["rule"]: found["true"] for found in served.client.rules("Coxa-Trochanter")}
+        told = {found["rule"]: found["true"] for found in served.client.rules("Thorax-Coxa1")}
         shown = desk.page.evaluate(RULES)
         by_angle = [name for name in told if "CTr_angle" in str(served.value(name))]
         assert by_angle, "a rule goes by it"
@@ -157,6 +159,9 @@ def test_what_waits_for_a_rule_is_listed_with_what_it_writes_and_can_be_withdraw
 def test_a_forced_switch_is_a_cause_an_event_and_a_mark(served, desk, stalls):
     def trial():
         desk.begin(served, "joints")
+        form = open_clamps(desk, "TC1_current")
+        form.get_by_label("sense TC1_current as").fill("-1")
+        form.get_by_role("button", name="Clamp").click()
         desk.until(FORCED)
         head = desk.page.locator("[data-joint='Thorax-Coxa1'] .rule", has_text="or centrally")
         assert "CTr_decay < drive" in head.inner_text()
