@@ -53,9 +53,9 @@ def desk(served, ui, tab):
 
 def open_clamps(watched, sensor):
     """Open what clamps a sensor; return the form."""
-    form = watched.page.locator("form.clamp", has=watched.page.get_by_label(f"Clamp {sensor}"))
+    form = watched.page.locator("form.clamp", has=watched.page.get_by_label(f"Clamp {sensor}")).first
     if not form.is_visible():
-        watched.page.locator("details.more", has=form).locator("summary").click()
+        form.locator("xpath=ancestor::details[1]").locator("summary").click()
     return form
 
 
@@ -85,7 +85,11 @@ def test_a_control_is_one_slider_what_follows_it_is_refused_and_undo_brings_both
             "it follows the control speed"
             in direct.locator("xpath=ancestor::*[contains(@class,'knob')][1]/..").inner_text()
         )
-        assert "set the control" in served.refusal(lambda: served.client.set({LEV: 0.5}))
+        refused = desk.page.evaluate(
+            "name => nuc.live.ask('set', {changes: [[name, 0.5]]}).catch((error) => `${error.message} ${error.hint}`)",
+            LEV,
+        )
+        assert "set the control" in refused
         desk.page.get_by_role("button", name="Keep A").click()
         desk.until("() => nuc.context.desk.kept.some((each) => each.name === 'A')")
         field.fill("0")
@@ -95,6 +99,7 @@ def test_a_control_is_one_slider_what_follows_it_is_refused_and_undo_brings_both
         desk.until("name => Math.abs(nuc.context.desk.values.get(name) - 0.65) < 1e-6", LEV)
         desk.page.get_by_role("button", name="Undo").click()
         desk.until("name => Math.abs(nuc.context.desk.values.get(name) - 0.45) < 1e-6", LEV)
+        desk.give_back(served)
         assert served.client.save("slow", kind="script", overwrite=True).kind == "script", "no script may write them"
 
     in_a_bout(stalls, served, trial)
@@ -125,12 +130,14 @@ def test_what_is_clamped_stands_beside_what_is_measured_on_every_page_and_the_ru
         desk.go("joints")
         form.get_by_role("button", name="Hold").click()
         desk.until(TOLD, "CTr_angle: sensed as it was since cycle")
+        desk.page.get_by_role("button", name="Undo").click()
+        desk.until("() => nuc.context.desk.history.undone.length === 1")
         form.get_by_role("button", name="Release").click()
         desk.until("() => nuc.live.clamps['CTr_angle'] === undefined")
         desk.until("() => !document.getElementById('latchtext').textContent")
         desk.page.get_by_role("button", name="Undo").click()
         desk.until("() => nuc.live.clamps['CTr_angle'] === 200")
-        served.client.stop()
+        desk.page.evaluate("nuc.live.ask('stop', {})")
         desk.until("() => nuc.live.clamps['CTr_angle'] === undefined")
         assert form.get_by_role("button", name="Clamp").is_disabled(), "there is a leg that senses in a bout only"
 
@@ -159,16 +166,19 @@ def test_what_waits_for_a_rule_is_listed_with_what_it_writes_and_can_be_withdraw
 def test_a_forced_switch_is_a_cause_an_event_and_a_mark(served, desk, stalls):
     def trial():
         desk.begin(served, "joints")
-        form = open_clamps(desk, "TC1_current")
-        form.get_by_label("sense TC1_current as").fill("-1")
-        form.get_by_role("button", name="Clamp").click()
+        # A leg that feels no load levates for good; ThC1 then has every reason to retract, and none to protract.
+        for sensor, value in (("FT_angle", "100"), ("CTr_angle", "0"), ("TC1_current", "-1")):
+            form = open_clamps(desk, sensor)
+            form.get_by_label(f"sense {sensor} as").fill(value)
+            form.get_by_role("button", name="Clamp").click()
+            desk.until(TOLD, f"{sensor}: sensed as {value} since cycle")
         desk.until(FORCED)
         head = desk.page.locator("[data-joint='Thorax-Coxa1'] .rule", has_text="or centrally")
         assert "CTr_decay < drive" in head.inner_text()
         assert desk.page.locator(".senses", has_text="CTr_decay").count() == 1, "the signal stands with its joint"
         desk.go("events")
         desk.until("() => document.getElementById('main').textContent.includes('forced_switch')")
-        served.client.stop()
+        desk.page.evaluate("nuc.live.ask('stop', {})")
 
     in_a_bout(stalls, served, trial)
 
