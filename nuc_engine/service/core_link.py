@@ -80,7 +80,7 @@ class Done:
 
 @dataclass(slots=True)
 class Edit:
-    """A change on its way: `due_ns` is the engine time it waits for, or AT_ONCE.
+    """A change on its way: `due_ns` is the engine time it waits for, or AT_ONCE; `armed`: from then on for a rule.
 
     `elements` are those that its writes name, of the writes that are not answered yet: the core tells of them in order.
     """
@@ -94,6 +94,7 @@ class Edit:
     done: Awaited[Done] = field(default_factory=Awaited[Done])
     outcomes: list[PartOutcome] = field(default_factory=list[PartOutcome])
     withdrawn: bool = False
+    armed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +242,7 @@ class CoreLink:
         _, ack = self._send(request, CoreCommand.CHANGESET, *admitted.fields)
         self.release(request, [admitted])
         elements = deque(write.element for write in change.parts.writes)
-        edit = Edit(request, author, change.due_ns, change.names, elements, ack)
+        edit = Edit(request, author, change.due_ns, change.names, elements, ack, armed=bool(change.parts.triggers))
         self.answers_soon = self.answers_soon or change.due_ns == AT_ONCE
         self.edits[request] = edit
         if change.due_ns != AT_ONCE:

@@ -227,7 +227,7 @@ async def outcome(hub: Hub, edits: Sequence[Edit]) -> Acknowledgement:
     waiting: list[int] = []
     elapsed = elapsed_ns(hub)
     for edit in edits:
-        if edit.due_ns > elapsed:
+        if edit.armed or edit.due_ns > elapsed:
             waiting.append(edit.request)
             tell_when_done(hub, edit)
             if len(waiting) % SLICE == 0:

@@ -19,9 +19,9 @@ WHEN = (
     '<hdsoscript version="0.2"><when rule="CTr_angle &gt; CTr_angle">'
     '<hdsoMod idNum="107" NumElts="1">77</hdsoMod></when></hdsoscript>'
 )
-RULES = """() => Object.fromEntries(nuc.live.model.joints.find((joint) => joint.name === 'Coxa-Trochanter').states
+RULES = """() => Object.fromEntries(nuc.live.model.joints.find((joint) => joint.name === 'Thorax-Coxa1').states
 .map((state) => {
-  const heads = [...document.querySelectorAll("[data-joint='Coxa-Trochanter'] .rule")];
+  const heads = [...document.querySelectorAll("[data-joint='Thorax-Coxa1'] .rule")];
   const head = heads.find((rule) => rule.querySelector('h3').textContent === state.name);
   return [state.rule.name, head.dataset.true === 'yes'];
 }))"""
@@ -53,9 +53,9 @@ def desk(served, ui, tab):
 
 def open_clamps(watched, sensor):
     """Open what clamps a sensor; return the form."""
-    form = watched.page.locator("form.clamp", has=watched.page.get_by_label(f"Clamp {sensor}"))
+    form = watched.page.locator("form.clamp", has=watched.page.get_by_label(f"Clamp {sensor}")).first
     if not form.is_visible():
-        watched.page.locator("details.more", has=form).locator("summary").click()
+        form.locator("xpath=ancestor::details[1]").locator("summary").click()
     return form
 
 
@@ -76,14 +76,20 @@ def test_a_control_is_one_slider_what_follows_it_is_refused_and_undo_brings_both
         desk.until(TOLD, "speed = 0.5 since cycle")
         desk.until("name => Math.abs(nuc.context.desk.values.get(name) - 0.65) < 1e-6", LEV)
         assert served.value(LEV) == pytest.approx(0.65), "the channel says what it is now, not what was written last"
-        assert "0.65" in panel.inner_text()
+        desk.until("() => document.querySelector('.controls').innerText.includes('0.65')")
         direct = desk.page.get_by_label(f"{LEV}, typed")
+        desk.page.locator("details.more", has=direct).first.locator("summary").click()
+        desk.until(f"() => document.querySelector('[aria-label=\"{LEV}, typed\"]').disabled")
         assert direct.is_disabled()
         assert (
             "it follows the control speed"
             in direct.locator("xpath=ancestor::*[contains(@class,'knob')][1]/..").inner_text()
         )
-        assert "set the control" in served.refusal(lambda: served.client.set({LEV: 0.5}))
+        refused = desk.page.evaluate(
+            "name => nuc.live.ask('set', {changes: [[name, 0.5]]}).catch((error) => `${error.message} ${error.hint}`)",
+            LEV,
+        )
+        assert "set the control" in refused
         desk.page.get_by_role("button", name="Keep A").click()
         desk.until("() => nuc.context.desk.kept.some((each) => each.name === 'A')")
         field.fill("0")
@@ -93,6 +99,7 @@ def test_a_control_is_one_slider_what_follows_it_is_refused_and_undo_brings_both
         desk.until("name => Math.abs(nuc.context.desk.values.get(name) - 0.65) < 1e-6", LEV)
         desk.page.get_by_role("button", name="Undo").click()
         desk.until("name => Math.abs(nuc.context.desk.values.get(name) - 0.45) < 1e-6", LEV)
+        desk.give_back(served)
         assert served.client.save("slow", kind="script", overwrite=True).kind == "script", "no script may write them"
 
     in_a_bout(stalls, served, trial)
@@ -113,7 +120,7 @@ def test_what_is_clamped_stands_beside_what_is_measured_on_every_page_and_the_ru
         assert 0 < float(measured) < 180, "the leg is where it is"
         assert "CLAMPED: CTr_angle" in desk.text("#latchtext")
         assert served.value("CTr_angle") == 200
-        told = {found["rule"]: found["true"] for found in served.client.rules("Coxa-Trochanter")}
+        told = {found["rule"]: found["true"] for found in served.client.rules("Thorax-Coxa1")}
         shown = desk.page.evaluate(RULES)
         by_angle = [name for name in told if "CTr_angle" in str(served.value(name))]
         assert by_angle, "a rule goes by it"
@@ -123,14 +130,17 @@ def test_what_is_clamped_stands_beside_what_is_measured_on_every_page_and_the_ru
         desk.go("joints")
         form.get_by_role("button", name="Hold").click()
         desk.until(TOLD, "CTr_angle: sensed as it was since cycle")
+        desk.page.get_by_role("button", name="Undo").click()
+        desk.until("() => nuc.context.desk.history.undone.length === 1")
         form.get_by_role("button", name="Release").click()
         desk.until("() => nuc.live.clamps['CTr_angle'] === undefined")
         desk.until("() => !document.getElementById('latchtext').textContent")
         desk.page.get_by_role("button", name="Undo").click()
         desk.until("() => nuc.live.clamps['CTr_angle'] === 200")
-        served.client.stop()
+        desk.page.evaluate("nuc.live.ask('stop', {})")
         desk.until("() => nuc.live.clamps['CTr_angle'] === undefined")
-        assert form.get_by_role("button", name="Clamp").is_disabled(), "there is a leg that senses in a bout only"
+        # There is a leg that senses in a bout only.
+        desk.until("() => document.querySelector('[aria-label=\"Clamp CTr_angle\"]').disabled")
 
     in_a_bout(stalls, served, trial)
 
@@ -157,13 +167,19 @@ def test_what_waits_for_a_rule_is_listed_with_what_it_writes_and_can_be_withdraw
 def test_a_forced_switch_is_a_cause_an_event_and_a_mark(served, desk, stalls):
     def trial():
         desk.begin(served, "joints")
+        # A leg that feels no load levates for good; ThC1 then has every reason to retract, and none to protract.
+        for sensor, value in (("FT_angle", "100"), ("CTr_angle", "0"), ("TC1_current", "-1")):
+            form = open_clamps(desk, sensor)
+            form.get_by_label(f"sense {sensor} as").fill(value)
+            form.get_by_role("button", name="Clamp").click()
+            desk.until(TOLD, f"{sensor}: sensed as {value} since cycle")
         desk.until(FORCED)
         head = desk.page.locator("[data-joint='Thorax-Coxa1'] .rule", has_text="or centrally")
         assert "CTr_decay < drive" in head.inner_text()
         assert desk.page.locator(".senses", has_text="CTr_decay").count() == 1, "the signal stands with its joint"
         desk.go("events")
         desk.until("() => document.getElementById('main').textContent.includes('forced_switch')")
-        served.client.stop()
+        desk.page.evaluate("nuc.live.ask('stop', {})")
 
     in_a_bout(stalls, served, trial)
 

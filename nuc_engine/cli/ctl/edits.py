@@ -148,7 +148,11 @@ def history(target: Target, as_json: bool) -> int:
 
 def _made(word: str, edit: HistoryEdit) -> str:
     at = "no bout" if edit["time_s"] is None else f"{edit['time_s']:.3f} s"
-    parts = [f"{part['name']} {shown(part['before'])} -> {shown(part['after'])}" for part in edit["changes"]]
+    parts = [
+        f"{'' if part['what'] == 'write' else part['what'] + ' of '}{part['name']} "
+        f"{shown(part['before'])} -> {shown(part['after'])}"
+        for part in edit["changes"]
+    ]
     more = f" and {edit['left_out']} more" if edit["left_out"] else ""
     return f"{word}  {at}  {edit['author']}  {', '.join(parts)}{more}"
 

@@ -9,6 +9,18 @@ import { described } from "./model.js";
 /** @typedef {import("./pages/joints.js").Bench} Bench */
 /** @typedef {import("./pages/joints.js").Part} Part */
 
+const HEADS = [
+  ["sensor", "what senses"],
+  ["measured", "what muscles and servos go by"],
+  ["sensed", "what rules, activations and scripts go by: what is measured, unless it is clamped"],
+  ["unit", "of both"],
+];
+const FOLLOWS = [
+  ["follows it", "what the control alone writes"],
+  ["now", "what it holds"],
+  ["place: value", "what it holds where the control is at that place; in between on a straight line"],
+];
+
 /**
  * Sensors, each with what is measured of it and what is sensed; each can be clamped.
  * @param {Bench} bench
@@ -36,7 +48,7 @@ export function sensesPart({ context, hdsos }, title, help, names) {
         "table",
         { class: "readings" },
         h("caption", { class: "unseen" }, `measured and sensed of ${title}`),
-        h("thead", {}, h("tr", {}, ["sensor", "measured", "sensed", "unit"].map((head) => h("th", { scope: "col" }, head)))),
+        h("thead", {}, h("tr", {}, HEADS.map(([head, help]) => h("th", { scope: "col", help }, head)))),
         h("tbody", {}, rows.map((row) => row.element)),
       ),
       more,
@@ -111,7 +123,7 @@ export function controlsPart({ context, hdsos, names }, model) {
       };
       return { now, held, element: h("tr", { help: hdsos.has(of) ? described(/** @type {import("./model.js").Hdso} */ (hdsos.get(of))) : "" }, h("th", { scope: "row" }, (hdsos.get(of)?.dims ?? [1])[0] === 1 ? of : map.name), now, h("td", { class: "held" }, points)) };
     });
-    const follows = h("table", { class: "readings" }, h("caption", { class: "unseen" }, `what follows ${name}`), h("thead", {}, h("tr", {}, ["follows it", "now", "place: value"].map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, rows.map((row) => row.element)));
+    const follows = h("table", { class: "readings" }, h("caption", { class: "unseen" }, `what follows ${name}`), h("thead", {}, h("tr", {}, FOLLOWS.map(([head, help]) => h("th", { scope: "col", help }, head)))), h("tbody", {}, rows.map((row) => row.element)));
     return [{ knobs, rows, element: h("div", { class: "control" }, knobs.map((knob) => knob.element), follows) }];
   });
   if (!controls.length) return { element: null };

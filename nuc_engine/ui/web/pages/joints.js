@@ -368,7 +368,7 @@ function scaleOf({ context: { live }, hdsos }, joint, sensor, other) {
  * @returns {Part}
  */
 function causesPart({ context: { live }, firings, hdsos }, joint) {
-  const list = h("ol", { class: "causes live" });
+  const list = h("ol", { class: "causes live", tabindex: 0, "aria-label": `last causes of ${joint.name}` });
   const text = (/** @type {import("../rules.js").Held} */ { leaf, left, right }) =>
     "name" in leaf ? leaf.name : `${leaf.left} ${number(left, 2)} ${leaf.op} ${number(right, 2)} ${shortUnit(hdsos.get(leaf.left)?.unit)}`.trim();
   /** @type {unknown} */
