@@ -65,7 +65,7 @@ def test_what_chapter_9_asks_for_is_there() -> None:
     names = {each.name for each in EXPERIMENTS if each.section.startswith("9")}
     assert names >= {
         *("lesions", "phase", "phase-halves", "speed-parameters"),
-        *("cpg", "delays", "muscle-variance", "search", "variability"),
+        *("cpg", "delays", "muscle-variance", "reflex-cascade", "search", "variability"),
     }
 
 
