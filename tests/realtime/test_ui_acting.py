@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -65,7 +66,15 @@ def row(watched, sensor):
     return found.locator("td").all_inner_texts()[:2]
 
 
-def test_a_control_is_one_slider_what_follows_it_is_refused_and_undo_brings_both_back(served, desk, stalls):
+@pytest.fixture
+def stored():
+    """Return a name that a script may be stored under where the daemon keeps its scripts; nothing of it stays."""
+    name = "as_the_control_had_it"
+    yield name
+    Path(__file__).parents[2].joinpath("scripts", f"{name}.xml").unlink(missing_ok=True)
+
+
+def test_a_control_is_one_slider_what_follows_it_is_refused_and_undo_brings_both_back(served, desk, stalls, stored):
     def trial():
         desk.begin(served, "joints")
         panel = desk.page.get_by_role("region", name="controls")
@@ -100,7 +109,7 @@ def test_a_control_is_one_slider_what_follows_it_is_refused_and_undo_brings_both
         desk.page.get_by_role("button", name="Undo").click()
         desk.until("name => Math.abs(nuc.context.desk.values.get(name) - 0.45) < 1e-6", LEV)
         desk.give_back(served)
-        assert served.client.save("slow", kind="script", overwrite=True).kind == "script", "no script may write them"
+        assert served.client.save(stored, kind="script", overwrite=True).kind == "script", "no script may write them"
 
     in_a_bout(stalls, served, trial)
 
