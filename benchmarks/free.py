@@ -48,7 +48,9 @@ def _source(why: str, otherwise: str) -> str:
 
 def fitted_in(script: Path) -> list[str]:
     """Return the HDSOs that a script writes with a fitted value, one for each such write."""
-    return re.findall(r'<!-- Fitted\..*?-->\s*<hdsoMod idNum="(\d+)"', script.read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(
+        r'<!--(?:(?!-->).)*\b[Ff]itted\..*?-->\s*<hdsoMod idNum="(\d+)"', script.read_text("utf-8"), re.DOTALL
+    )
 
 
 def _set_here(row: TableRow) -> list[str]:
@@ -97,7 +99,7 @@ def page() -> str:
         "*Set by the row* is what its bouts have otherwise than configuration and plant: printed for *onsets* and",
         "*stick-drift* (Table 7-1) and for heights (7.1.1); the question itself for *stick-speed* (levels from 0.8",
         "to 1, found on the first plant), *speed* and *stance-drive* (rises found with tuning seeds), *foot-force*",
-        "(the sensor, and its thresholds).",
+        "(the sensor, and its thresholds), and for what chapter 9 asks (delays, drives, noise, muscle models).",
         "",
         "| row | plant | its fitted numbers | its assumed | configuration | script | set by the row |",
         "| --- | --- | --- | --- | --- | --- | --- |",

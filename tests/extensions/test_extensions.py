@@ -171,7 +171,7 @@ def test_a_block_runs_is_shown_and_repeats(tmp_path, installed):
     for again in (replay_bout, replay_inputs):
         assert again(tmp_path / "bout").identical
     shown = CliRunner().invoke(app, ["show", config])
-    assert "= adapting of TC1_current (parameter: tau)" in shown.output
+    assert "= adapting of TC1_current (parameter: tau = 0.2)" in shown.output
 
 
 def test_a_block_that_is_not_named_is_told(tmp_path, installed):
