@@ -59,6 +59,12 @@ def test_an_example_is_run_repeated_and_verified(title: str, tmp_path: Path) -> 
     assert verify_bout(out).good
 
 
+@pytest.mark.parametrize("title", EXAMPLES)
+def test_its_section_has_a_picture(title: str) -> None:
+    (shown,) = re.findall(r"!\[.+?\]\((.+?)\)", SECTIONS[title])
+    assert (Path(__file__).resolve().parents[2] / "docs" / shown).is_file()
+
+
 @pytest.mark.parametrize("title", PICTURES)
 def test_its_picture_is_what_nuc_diagram_draws(title: str, tmp_path: Path) -> None:
     model, _ = load_model(made(tmp_path / "lin_roach", title))

@@ -58,6 +58,14 @@ def test_an_example_is_run_repeated_and_verified(title: str, tmp_path: Path) -> 
         assert verify_bout(out).good
 
 
+def test_every_section_has_a_picture_that_is_there() -> None:
+    # Scaling has its law as a table.
+    for title, text in SECTIONS:
+        shown = re.findall(r"!\[.+?\]\((.+?)\)", text)
+        assert bool(shown) == (title in BLOCKS and bool(BLOCKS[title])), title
+        assert all((PAGE.parent / path).is_file() for path in shown)
+
+
 def test_the_picture_of_signals_is_what_nuc_diagram_draws(tmp_path: Path) -> None:
     model, _ = load_model(made(tmp_path / "lin_roach", BLOCKS["Signals"]))
     assert model is not None
