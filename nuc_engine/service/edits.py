@@ -6,12 +6,12 @@ Everything is followed from the core's records, whoever made the edit and howeve
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from nuc_engine.control.clamps import OFF
+from nuc_engine.control.clamps import HOLD, OFF
 from nuc_engine.control.controls import SENSE
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.daemon.wire import RecordKind
@@ -126,11 +126,19 @@ class EditBook:
 
     `known` holds every HDSO's elements as the service began to listen. `stopped` is the mode a joint is in once a bout
     was stopped. What the core does by itself (request 0) is followed and cannot be undone. `made` counts the
-    edits that took effect.
+    edits that took effect. `sensed` returns what has been sensed of an HDSO since a time (ns), if anything.
     """
 
-    def __init__(self, plan: Plan, controls: ControlBook, known: Mapping[int, Values], stopped: str = "limp") -> None:
-        self.plan, self.controls, self._stopped = plan, controls, stopped
+    def __init__(
+        self,
+        plan: Plan,
+        controls: ControlBook,
+        known: Mapping[int, Values],
+        stopped: str = "limp",
+        sensed: Callable[[int, int], float | None] = lambda _, __: None,
+    ) -> None:
+        self.plan, self.controls, self._stopped, self._sensed = plan, controls, stopped, sensed
+        self._held_ns: dict[int, int] = {}
         self.known: dict[int, Values] = dict(known)
         self._open: dict[int, dict[tuple[str, int], EditPart]] = {}
         self._done: deque[MadeEdit] = deque(maxlen=UNDO_DEPTH)
@@ -171,8 +179,8 @@ class EditBook:
         match kind, fields:
             case RecordKind.APPLIED, [time_ns, _, index, values, _, "", request, *_]:
                 self._written(time_ns, index, tuple(values), request)
-            case RecordKind.CONTROL, [_, _, what, joint, value, "", request]:
-                self._controlled(what, joint, value, request)
+            case RecordKind.CONTROL, [time_ns, _, what, joint, value, "", request]:
+                self._controlled(time_ns, what, joint, value, request)
             case RecordKind.DONE, [request, time_ns, cycle, _]:
                 self._finish(request, author, time_ns, cycle)
             case RecordKind.BOUT_BEGIN, [start_ns, *_]:
@@ -229,9 +237,14 @@ class EditBook:
             engine_ns = 0 if self._start_ns is None else max(0, time_ns - self._start_ns)
             self._recorded.append(Recorded(engine_ns, index, values))
 
-    def _controlled(self, what: str, joint: int, value: float | str, request: int) -> None:
+    def _controlled(self, time_ns: int, what: str, joint: int, value: float | str, request: int) -> None:
         key = "drive" if what in ("mode", "target") else what
         before = self.controls.value(key, joint)
+        if what == SENSE and before == HOLD and (held := self._sensed(joint, self._held_ns[joint])) is not None:
+            # The way back is to what it was held at: by then something else will be there.
+            before = held
+        if what == SENSE and value == HOLD:
+            self._held_ns[joint] = time_ns
         self.controls.put(what, joint, value)
         if request > 0:
             self._note(request, EditPart(key, joint, before, self.controls.value(key, joint)))

@@ -12,7 +12,7 @@ from nuc_engine.daemon.block import Block, Word
 from nuc_engine.daemon.latch import latched
 from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
-from nuc_engine.daemon.wire import CoreCommand
+from nuc_engine.daemon.wire import CoreCommand, NumbersRecord, RecordKind
 from nuc_engine.datalogger.interface import DataLogger
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.motors import families_of
@@ -264,12 +264,21 @@ class Hub(ChannelHub):
         else:
             self.park = None
             stopped = "limp" if self.options.on_stop == "off" else "hold"
-            self.book = EditBook(self.plan, controls, live_values(store), stopped)
+            self.book = EditBook(self.plan, controls, live_values(store), stopped, self._sensed)
         if words[Word.BOUT]:
             self.book.began(words[Word.BOUT_START])
         self.closed = out_of_reach(self.plan, self.configuration)
         self.mirror = Mirror(self.block, self.plan, controls, self.book.known, self.closed)
         self.recipes.open(self.mirror)
+
+    def _sensed(self, index: int, since_ns: int) -> float | None:
+        """Return what a sensor that is clamped was sensed as last, if that was after a time."""
+        content = self.core.latest.get(RecordKind.SENSED)
+        if content is None or self.mirror is None or index not in self.mirror.plan.sensor_columns:
+            return None
+        record = self.mirror.formats.unpack(RecordKind.SENSED, content)
+        assert isinstance(record, NumbersRecord)
+        return record.numbers[self.mirror.plan.sensor_columns.index(index)] if record.time_ns > since_ns else None
 
     def reload_values(self) -> None:
         """Look anew at what is in force: records went by unread."""

@@ -451,6 +451,29 @@ def test_what_is_clamped_stands_in_status_and_history_until_it_is_let_go(b):
     assert talk.ask("status")["clamps"] == {}
 
 
+def test_the_way_back_to_what_was_held_is_the_number_held(b):
+    talk = b.client("Ann")
+    b.core.cycle({0: 20.0})
+    index = b.core.plan.motors[0].angle
+    sensor = b.core.plan.hdsos[index].name
+    own = memoryview(array("f", [20.0]))
+    b.core.store.parted[index] = (own, 0)  # as the real core parts them
+    talk.ask("sense", sensor=sensor, value="hold")
+    b.core.store.write(index, (33.0,))
+    b.core.recorder.sensors(b.now + 1, b.core.store)
+    b.turn()
+    talk.ask("sense", sensor=sensor, value="off")
+    (released, _) = talk.ask("history")["done"]
+    assert released["changes"] == [{"what": "sense", "name": sensor, "before": 33.0, "after": "off"}]
+    talk.ask("undo")
+    made = [items[3] for kind, items in b.core.obeyed if kind == CoreCommand.CHANGESET]
+    assert made[-1] == [["sense", index, 33.0]]
+    # Nothing was sensed since it was held again: what there was before says nothing of it.
+    talk.ask("sense", sensor=sensor, value="hold")
+    talk.ask("sense", sensor=sensor, value="off")
+    assert talk.ask("history")["done"][0]["changes"][0]["before"] == "hold"
+
+
 def test_joint_modes_tweaks_and_poses_go_to_the_core(b):
     talk = b.client("Ann")
     answer = talk.ask("joint_mode", joint="Coxa", mode="limp")
