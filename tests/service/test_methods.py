@@ -468,6 +468,7 @@ def test_the_way_back_to_what_was_held_is_the_number_held(b):
     talk.ask("undo")
     made = [items[3] for kind, items in b.core.obeyed if kind == CoreCommand.CHANGESET]
     assert made[-1] == [["sense", index, 33.0]]
+    b.now += 2
     # Nothing was sensed since it was held again: what there was before says nothing of it.
     talk.ask("sense", sensor=sensor, value="hold")
     talk.ask("sense", sensor=sensor, value="off")
