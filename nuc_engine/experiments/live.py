@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from drivers.units import NS_PER_S
+from nuc_engine.batch.scratch import scratch_folder
+from nuc_engine.bout.spec import BoutRefused
 from nuc_engine.client import Client, ClientError, Refused
 from nuc_engine.experiments.course import Collected
+from nuc_engine.experiments.edits import script_of
 from nuc_engine.experiments.protocol import BoutPlan, Observation, TableRow, Trial
 from nuc_engine.experiments.trials import Aborted, observe, trial_of
 from nuc_engine.machine.locations import find_script
@@ -151,9 +154,14 @@ def do_bout(
 
 
 def _script(plan: BoutPlan) -> HdsoScript:
-    if plan.script is None:
-        return HdsoScript(())
-    document, problems = parse(find_script(plan.script).read_bytes(), plan.script)
+    with scratch_folder() as folder:
+        try:
+            name = script_of(plan, folder)
+        except BoutRefused as error:
+            raise Aborted(str(error)) from error
+        if name is None:
+            return HdsoScript(())
+        document, problems = parse(find_script(name).read_bytes(), name)
     if not isinstance(document, HdsoScript):
         raise Aborted(f"{plan.label}: {next(iter(problems.errors), 'it is no hdsoscript')}")
     return document

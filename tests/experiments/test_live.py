@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.cli.terminal import beside
 from nuc_engine.client import Refused
 from nuc_engine.experiments.live import Deed, do_bout, run_live
+from nuc_engine.experiments.nerves import Cut
 from nuc_engine.experiments.protocol import NegativeControl
 from nuc_engine.experiments.trials import Aborted
 from nuc_engine.plants.events import BaseHeight, Disconnect, Ground, Kick, Load, Reconnect
@@ -145,6 +147,18 @@ def test_what_is_done_by_hand_is_asked_for_and_the_rest_is_sent(finished, by_han
     assert helper.received.index(("soon", "Ground")) < helper.received.index(("now", "Ground", False))
     assert [text for text, _ in daemon.named("mark")] == ["ground by hand", "kick by hand", "kick by hand"]
     assert kicks == pytest.approx((1.7,), abs=0.06)
+
+
+def test_what_a_row_changes_in_the_script_is_sent_too(finished, by_hand):
+    daemon, helper = Daemon(finished), Helper()
+    cuts = (Cut("TC1_current", 0.0, 0.8),)
+    plan = tiny.plan(script=by_hand, edits={(103, 0.5): 62.0}, moved={0.5: 0.7}, cuts=cuts)
+    do_bout(plan, 4, daemon, helper, daemon.wait, Path("unused"))
+    ((text,),) = daemon.named("script")
+    assert re.search(r'idNum="103"[^>]*time="0.7">62', text)
+    assert re.search(r'<sense time="0.8" sensor="TC1_current"[^>]*value="0', text)
+    with pytest.raises(Aborted, match="nothing to leave out"):
+        do_bout(tiny.plan(script=by_hand, edits={(104, 0.5): None}), 4, daemon, helper, daemon.wait, Path("unused"))
 
 
 def test_an_offered_kick_may_be_left_out(finished):
