@@ -49,6 +49,9 @@ dashes, which must not be longer than what they draw."""
 PART_S = 20.0
 CYCLES = 3.0
 MOST_BOUTS, MOST_PATHS = 12, 6
+_ONE_LINE = 30
+"""Letters of a title that have room beside those of its neighbours."""
+
 _SIDEWAYS = 0.5
 """A foot that moves forward less than this share of its sideways movement is looked at from the front."""
 _LETTER = 0.0095
@@ -372,4 +375,5 @@ def _path(axes: Axes, shown: DrawnBout, window: JudgedWindow, title: str) -> Non
         view = _FRONT
     draw_path(axes, shown.bout, span, view)
     kind = shown.named.get(window.name, "")
-    axes.set_title(_headed(title, kind, ": "), loc="left", fontsize=9)
+    between = ": " if len(title) + len(kind) < _ONE_LINE else "\n"
+    axes.set_title(_headed(title, kind, between), loc="left", fontsize=9)
