@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 
 
 def number_text(value: int | float, datatype: str) -> str:
@@ -12,7 +13,9 @@ def number_text(value: int | float, datatype: str) -> str:
     if datatype != "float":
         return repr(value).removesuffix(".0")
     single = struct.pack("f", value)
-    shortest = next(text for text in (f"{value:.{digits}g}" for digits in range(1, 10)) if _single(text) == single)
+    # What is written with more digits is never further off: where one number of digits does, so does each larger one.
+    digits = bisect_left(range(1, 9), True, key=lambda some: _single(f"{value:.{some}g}") == single) + 1
+    shortest = f"{value:.{digits}g}"
     return shortest if abs(value) >= 1e6 or "e" not in shortest else f"{float(shortest):.12g}"
 
 

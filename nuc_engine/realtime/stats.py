@@ -10,9 +10,11 @@ value.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import math
 from collections.abc import Sequence
-from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
 
 from drivers.units import NS_PER_S
 from nuc_engine.realtime.errors import RealtimeError
@@ -32,9 +34,6 @@ _LATE, _EXEC = 3, 3 + _BUCKETS
 _BLOCK = 3 + 2 * _BUCKETS
 
 _EMPTY = memoryview(bytes(8 * _BLOCK)).cast("q")
-_PIECE = 8 * _STEPS
-"""Bytes of the words of one doubling, of which a histogram is whole pieces."""
-_NOTHING = bytes(_PIECE)
 
 
 def bucket_of(time_ns: int) -> int:
@@ -157,26 +156,18 @@ def _periods(words: Sequence[int]) -> dict[str, int | float] | None:
 
 
 def _block(words: memoryview, block: int) -> dict[str, object]:
-    copy = words[block : block + _BLOCK].tobytes()
-    late_max, exec_max = memoryview(copy).cast("q")[: _EXEC_MAX + 1]
-    runs, late = _quantiles(copy[8 * _LATE : 8 * _EXEC], late_max)
-    _, took = _quantiles(copy[8 * _EXEC :], exec_max)
-    return {"runs": runs, "lateness_ns": late, "execution_ns": took}
+    # A copy, and counted here: the writer may be in the middle of a run, with some of its numbers in and some not.
+    copy = np.frombuffer(words[block : block + _BLOCK].tobytes(), np.int64)
+    late, took = np.add.accumulate(copy[_LATE:].reshape(2, _BUCKETS), axis=1)
+    lateness, execution = _quantiles(late, float(copy[_LATE_MAX])), _quantiles(took, float(copy[_EXEC_MAX]))
+    return {"runs": int(late[-1]), "lateness_ns": lateness, "execution_ns": execution}
 
 
-def _quantiles(histogram: bytes, most: int) -> tuple[int, dict[str, float]]:
-    """Return the number of runs in a copy of a histogram's words, and their quantiles."""
-    # Counted here: the writer may be in the middle of a run, with some of its numbers in and some not.
-    # Most words are 0, and only what lies between the first and the last piece that is not is looked at.
-    begin, end = 0, len(histogram)
-    while begin < end and histogram[begin : begin + _PIECE] == _NOTHING:
-        begin += _PIECE
-    while end > begin and histogram[end - _PIECE : end] == _NOTHING:
-        end -= _PIECE
-    seen = list(accumulate(memoryview(histogram[begin:end]).cast("q")))
-    runs = seen[-1] if seen else 0
-    found = {"p50": float(most), "p99": float(most), "max": float(most)}
-    if runs:
-        for name, part in (("p50", 0.5), ("p99", 0.99)):
-            found[name] = min(bucket_middle(begin // 8 + bisect_left(seen, part * runs)), float(most))
-    return runs, found
+def _quantiles(seen: NDArray[np.int64], most: float) -> dict[str, float]:
+    """Return the quantiles of a histogram; `seen` (steps) is how many runs lie in a step or before it."""
+    runs = int(seen[-1])
+    if not runs:
+        return {"p50": most, "p99": most, "max": most}
+    # Whole numbers: a search for others would make a copy of them all.
+    p50, p99 = (int(seen.searchsorted(math.ceil(part * runs))) for part in (0.5, 0.99))
+    return {"p50": min(bucket_middle(p50), most), "p99": min(bucket_middle(p99), most), "max": most}

@@ -44,8 +44,12 @@ def read_configuration(
     name: str, folder: Path, families: Mapping[str, str] | None = None, gravity: float = 0.0
 ) -> Configuration:
     """Return the configuration in a folder, for the families of the buses. Raises Refused with every reason."""
-    problems = Problems()
-    files: dict[str, bytes] = {}
+    return make_configuration(name, read_files(folder), families, gravity, strict=False)
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Return the documents of a configuration by file name, and what may belong to them. Raises Refused."""
+    problems, files = Problems(), dict[str, bytes]()
     for file in MODEL_FILES:
         data = read_file(folder / file, problems)
         if data is not None:
@@ -63,7 +67,7 @@ def read_configuration(
         data = read_file(path, Problems())
         if data is not None and len(data) <= MAX_BYTES:
             files[path.name] = data
-    return make_configuration(name, files, families, gravity, strict=False)
+    return files
 
 
 def make_configuration(

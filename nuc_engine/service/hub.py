@@ -14,6 +14,7 @@ from nuc_engine.daemon.launch import ServeOptions
 from nuc_engine.daemon.modes import Input, Mode, Refusal, step
 from nuc_engine.daemon.wire import CoreCommand, NumbersRecord, RecordKind
 from nuc_engine.datalogger.interface import DataLogger
+from nuc_engine.messages.answers import ConfigurationAnswer
 from nuc_engine.messages.errors import Refused
 from nuc_engine.model.motors import families_of
 from nuc_engine.model.plan import HdsoPlan, Plan
@@ -36,6 +37,8 @@ from sccils_schemas.names import did_you_mean
 
 CORE_START_S = 10.0
 """How long a new core may take to run its tasks."""
+
+Listed = dict[str, tuple[bytes, ConfigurationAnswer]]
 
 
 @dataclass(slots=True)
@@ -65,6 +68,8 @@ class Hub(ChannelHub):
     park: tuple[Mapping[int, float], float] | None = None
     """The pose a client chose to park in, joint index to degrees, and its rate: another core is told again."""
     described: tuple[Configuration, Mapping[str, Any]] | None = None
+    listed: Listed = field(default_factory=Listed)
+    """What was found of the configurations that can be chosen, with the sum of their files: the workshop's."""
     reads: Reads = field(default_factory=Reads)
     """Requests for data that wait for their time."""
     ration: LogQuota = field(default_factory=lambda: LogQuota(BURST * OF_ALL, share=OF_ALL))

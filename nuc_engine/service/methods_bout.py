@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -30,9 +31,9 @@ from nuc_engine.messages.answers import (
 )
 from nuc_engine.messages.errors import Refused
 from nuc_engine.service.clients import ConnectedClient
-from nuc_engine.service.configuration import Configuration, bytes_of, read_configuration
+from nuc_engine.service.configuration import Configuration, bytes_of, make_configuration, read_files
 from nuc_engine.service.folders import Folders, check_name
-from nuc_engine.service.hub import Hub
+from nuc_engine.service.hub import Hub, Listed
 from nuc_engine.service.method import Handlers
 from nuc_engine.service.methods_people import about_client
 from nuc_engine.service.values_in import store_in_force
@@ -110,19 +111,22 @@ async def configurations(
     hub: Hub, client: ConnectedClient, _asked: requests.ConfigurationsRequest
 ) -> list[ConfigurationAnswer]:
     """Say which configurations can be chosen."""
-    return await hub.workshop.do_for(client.key, lambda: _list_configurations(hub.folders))
+    return await hub.workshop.do_for(client.key, lambda: _list_configurations(hub.folders, hub.listed))
 
 
-def _list_configurations(folders: Folders) -> list[ConfigurationAnswer]:
+def _list_configurations(folders: Folders, listed: Listed) -> list[ConfigurationAnswer]:
+    """Return all, in order of names; of those whose files are as they were, what was found of them then."""
     found: list[ConfigurationAnswer] = []
     for name in list_configurations():
         try:
-            configuration = read_configuration(name, folders.find_configuration(name))
+            files = read_files(folders.find_configuration(name))
+            summed = hashlib.sha256(repr(sorted(files.items())).encode()).digest()
+            if name not in listed or listed[name][0] != summed:
+                joints = make_configuration(name, files, strict=False).model.jointlist
+                listed[name] = summed, ConfigurationAnswer(name, _flat(joints.fullname), _flat(joints.description))
+            found.append(listed[name][1])
         except Refused as error:
             found.append(ConfigurationAnswer(name, problem=error.text))
-            continue
-        joints = configuration.model.jointlist
-        found.append(ConfigurationAnswer(name, _flat(joints.fullname), _flat(joints.description)))
     return found
 
 

@@ -92,6 +92,24 @@ def test_a_script_is_held_against_documents_that_come_with_it(bare):
     assert talk.ask("validate", text=good) == [], "without a model its names are not known"
 
 
+def test_what_is_listed_of_a_configuration_follows_its_files(b, home):
+    talk = b.client("Ann")
+    files = small_documents()
+
+    def mine() -> dict[str, str]:
+        return next(one for one in talk.ask("configurations") if one["name"] == "mine")
+
+    talk.ask("store_configuration", name="mine", documents=files)
+    before = mine()
+    files["joints.xml"] = files["joints.xml"].replace(before["fullname"], "Another leg")
+    talk.ask("store_configuration", name="mine", documents=files, overwrite=True)
+    assert mine() == {**before, "fullname": "Another leg"} != before
+    (b.folders.find_configuration("mine") / "joints.xml").write_text("<jointlist>")
+    assert mine()["problem"]
+    (b.folders.find_configuration("mine") / "joints.xml").write_text(files["joints.xml"])
+    assert mine() == {**before, "fullname": "Another leg"}
+
+
 def test_a_configuration_is_stored_and_its_documents_read_again(b, home):
     talk = b.client("Ann")
     files = small_documents()
