@@ -209,7 +209,6 @@ def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    gc.set_threshold(NEW_OBJECTS)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
@@ -228,6 +227,8 @@ def _end_with_parent() -> None:
 
 def _call(function: Callable[[T], R], item: T) -> R:
     """Call the function where a worker is, for what can come back."""
+    # Here, since a worker of a cluster is begun by others.
+    gc.set_threshold(max(NEW_OBJECTS, gc.get_threshold()[0]))
     try:
         return function(item)
     except SystemExit:

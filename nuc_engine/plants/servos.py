@@ -96,5 +96,6 @@ def servos_of(plan: Plan, spec: PlantSpec) -> Servos:
 def noise_of(variation: Variation, spec: PlantSpec) -> list[tuple[float, float]]:
     """Return per sample the noise of the angle (degrees), and of the current less what the meter does not see (A)."""
     servo = spec.servo
-    noise = zip(variation.position_noise_ticks, variation.current_noise_ticks, strict=True)
-    return [(a * servo.tick_deg, (c - servo.dead_ticks) * servo.current_tick_a) for a, c in noise]
+    angles = variation.position_noise_ticks * servo.tick_deg
+    currents = (variation.current_noise_ticks - servo.dead_ticks) * servo.current_tick_a
+    return list(zip(angles.tolist(), currents.tolist(), strict=True))

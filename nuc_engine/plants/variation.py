@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nuc_engine.plants.spec import VariationSpec
 
@@ -16,14 +17,14 @@ NOISE_SAMPLES = 8191
 """Length of a noise table, after which it repeats; a prime, so that taking turns does not fall into step with it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Variation:
     """One bout's draw. Noise tables hold standard normal deviates times the meters' noise, in ticks."""
 
     start_pose_deg: tuple[float, ...]
     friction_factor: float
-    position_noise_ticks: tuple[float, ...]
-    current_noise_ticks: tuple[float, ...]
+    position_noise_ticks: NDArray[np.float64]
+    current_noise_ticks: NDArray[np.float64]
 
 
 def draw(spec: VariationSpec, joints: int, seed: int) -> Variation:
@@ -34,6 +35,6 @@ def draw(spec: VariationSpec, joints: int, seed: int) -> Variation:
     return Variation(
         start_pose_deg=tuple((pose.uniform(-1.0, 1.0, joints) * spec.start_pose_deg).tolist()),
         friction_factor=1.0 + float(friction.uniform(-1.0, 1.0)) * spec.friction_fraction,
-        position_noise_ticks=tuple((position.standard_normal(NOISE_SAMPLES) * spec.position_noise_ticks).tolist()),
-        current_noise_ticks=tuple((current.standard_normal(NOISE_SAMPLES) * spec.current_noise_ticks).tolist()),
+        position_noise_ticks=position.standard_normal(NOISE_SAMPLES) * spec.position_noise_ticks,
+        current_noise_ticks=current.standard_normal(NOISE_SAMPLES) * spec.current_noise_ticks,
     )
