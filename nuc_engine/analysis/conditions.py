@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nuc_engine.analysis.criteria import Behaviour, Criteria
-from nuc_engine.analysis.measures import Measures, ModuleMeasures, median
+from nuc_engine.analysis.measures import Measures, ModuleMeasures
 from nuc_engine.analysis.steps import Steps
-from nuc_engine.analysis.tracks import FloatArray, JointRole, LegTracks
+from nuc_engine.analysis.tracks import FloatArray, JointRole, LegTracks, median
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from nuc_engine.analysis.criteria import Criteria
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.analysis.steps import ModuleSteps, Steps
-from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, LegTracks, ModuleTrack
+from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, LegTracks, ModuleTrack, median
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +212,6 @@ def _action_contact(leg: LegTracks, begin: float, end: float, criteria: Criteria
 
 def _between(t_s: FloatArray, begin: float, end: float) -> BoolArray:
     return (t_s >= begin) & (t_s <= end)
-
-
-def median(values: FloatArray) -> float:
-    """Return the median, NaN of nothing."""
-    return float(np.median(values)) if values.size else float("nan")
 
 
 def _mean(values: FloatArray) -> float:

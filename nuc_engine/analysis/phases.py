@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from nuc_engine.analysis.criteria import Criteria
-from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, JointRole, LegTracks, ModuleTrack
+from nuc_engine.analysis.tracks import BoolArray, FloatArray, IntArray, JointRole, LegTracks, ModuleTrack, covered_deg
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,7 @@ def angle_minima(t_s: FloatArray, angle_deg: FloatArray, criteria: Criteria) -> 
     """Return the times of a joint angle's minima (section 7.2.2 measures step cycles between the thorax-coxa's)."""
     if angle_deg.size == 0:
         return np.array([])
-    low, high = np.percentile(angle_deg, [5, 95])
-    return minima(t_s, angle_deg, max(criteria.min_rise_deg, criteria.min_rise_range * float(high - low)))
+    return minima(t_s, angle_deg, max(criteria.min_rise_deg, criteria.min_rise_range * covered_deg(angle_deg)))
 
 
 def _swing(t_s: FloatArray, height_cm: FloatArray, begin: int, end: int) -> Swing:

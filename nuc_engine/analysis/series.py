@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from nuc_engine.analysis.criteria import DEFAULT_CRITERIA
-from nuc_engine.analysis.tracks import FloatArray, IntArray
+from nuc_engine.analysis.tracks import FloatArray, IntArray, median
 
 Span = tuple[float, float]
 """Begin and end of a stretch of time, in seconds since engine start."""
@@ -85,7 +85,7 @@ class Series:
     def _bounds(self, gap_s: float) -> tuple[float, float]:
         """Return the usual time between two records, and the time above which there is a gap between them."""
         pauses = np.diff(self.t_s)
-        usual_s = float(np.median(pauses)) if len(pauses) else 0.0
+        usual_s = median(pauses) if len(pauses) else 0.0
         return usual_s, max(gap_s, _PERIODS * usual_s)
 
     def shifted(self, by_s: float) -> Series:

@@ -134,7 +134,26 @@ class LegTracks:
         """Direction away from the body's midline: +1 for a left leg, -1 for a right one, 0 where there is no foot."""
         if self.foot_cm.size == 0:
             return 0.0
-        return float(np.sign(np.median(self.foot_cm[:, 1])))
+        return float(np.sign(median(self.foot_cm[:, 1])))
+
+
+def median(values: FloatArray) -> float:
+    """Return the median of numbers, NaN of none: as `np.median`, which loads all of `numpy.ma` for it."""
+    ordered = np.sort(values)
+    if not len(ordered) or np.isnan(ordered[-1]):
+        return float("nan")
+    return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
+
+
+def percentile(values: FloatArray, percent: float) -> float:
+    """Return a percentile of numbers, between two of them in proportion: as `np.percentile`, which loads that too."""
+    ordered = np.sort(values)
+    if np.isnan(ordered[-1]):
+        return float("nan")
+    place = (len(ordered) - 1) * (percent / 100)
+    at = int(place)
+    low, high, part = ordered[at], ordered[min(at + 1, len(ordered) - 1)], place - at
+    return float(low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part))
 
 
 def joint_role(joint_name: str) -> JointRole:
@@ -186,8 +205,7 @@ def covered_deg(angle_deg: FloatArray) -> float:
     """Return the angle covered from the 5th to the 95th percentile; 0 where nothing was recorded."""
     if not angle_deg.size:
         return 0.0
-    low, high = np.percentile(angle_deg, [5, 95])
-    return float(high - low)
+    return percentile(angle_deg, 95) - percentile(angle_deg, 5)
 
 
 def _flexion(modules: Sequence[ModuleTrack]) -> int | None:
