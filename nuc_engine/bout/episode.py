@@ -8,6 +8,7 @@ resolved document: what was replaced and drawn stands in its place.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 import tomllib
@@ -132,19 +133,18 @@ def record_episode(spec: EpisodeSpec, watch: EpisodeWatch | None = None) -> Reco
     make_directory(spec.out, overwrite=spec.overwrite)
     told, weights = spec_record(run, spec.changes)
     inputs = {RUN_FILE: text} | ({WEIGHTS_FILE: weights} if weights else {})
-    for file, content in inputs.items():
-        (spec.out / file).write_bytes(content)
     columns = json.dumps(describe_rows(run.columns), indent=2) + "\n"
-    (spec.out / COLUMNS_FILE).write_text(columns, encoding="utf-8", newline="\n")
     record = Manifest(
         configuration=name,
         clock=VIRTUAL,
         spec={**told, "labels": dict(spec.labels)},
-        inputs={file: manifest.sha256(spec.out / file) for file in inputs},
+        inputs={file: hashlib.sha256(content).hexdigest() for file, content in inputs.items()},
         versions=versions(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     write_manifest(spec.out, record)
+    for file, content in {**inputs, COLUMNS_FILE: columns.encode()}.items():
+        (spec.out / file).write_bytes(content)
     end, rows = _run(run, spec.out, watch)
     counts = {"steps": end.steps} if end.limited is None else {"steps": end.steps, run.columns[-1]: end.limited}
     counts |= {} if run.every == 1 else {"rows_left_out": end.steps + 1 - rows}

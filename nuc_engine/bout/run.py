@@ -178,10 +178,11 @@ def run_bout(spec: BoutSpec, progress: BoutProgress | None = None, watch: CycleW
     prepared, plan, bus, end_ns = ready.prepared, ready.prepared.plan, ready.bus, ready.end_ns
     copies = _read_inputs(spec, find_configuration(spec.config), prepared)
     make_directory(spec.out, overwrite=spec.overwrite)
+    manifest = _manifest(spec, prepared, copies)
+    # First of all: a directory with files and no manifest is nobody's bout, and is not written over.
+    write_manifest(spec.out, manifest)
     for name, data in copies.items():
         (spec.out / name).write_bytes(data)
-    manifest = _manifest(spec, prepared, copies)
-    write_manifest(spec.out, manifest)
     store = Store(plan)
     recorder = BoutRecorder(spec.out, prepared.model, plan, store)
     watched = None if watch is None else WatchedRecorder(recorder, prepared.model, plan, store, ready.plant, watch)

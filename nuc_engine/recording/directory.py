@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
-from nuc_engine.recording.files import MANIFEST_FILE
+from nuc_engine.recording.files import MANIFEST_DRAFT, MANIFEST_FILE
 
 
 class DirectoryInUse(Exception):
@@ -25,10 +26,20 @@ def make_directory(folder: Path, *, overwrite: bool) -> None:
         if any(folder.iterdir()):
             if not overwrite:
                 raise DirectoryInUse(f"{folder} already holds data; choose another with --out, or add --force")
-            if not (folder / MANIFEST_FILE).exists():
+            manifests = [folder / MANIFEST_FILE, folder / MANIFEST_DRAFT]
+            if not any(map(Path.exists, manifests)):
                 raise DirectoryInUse(f"{folder} holds files but no {MANIFEST_FILE}: not a bout, so it is not emptied")
-            shutil.rmtree(folder)
+            _empty(folder, last=manifests)
     folder.mkdir(parents=True, exist_ok=True)
+
+
+def _empty(folder: Path, last: Sequence[Path]) -> None:
+    """Remove what is in a folder; whoever is killed half way leaves one that can still be told for a bout's."""
+    for path in sorted(folder.iterdir(), key=lambda path: path in last):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def free_name(data: Path, stem: str) -> str:

@@ -20,6 +20,8 @@ HDSO_LOG = "HDSOlog.xml"
 NOTES_FILE = "Notes.jsonl"
 
 MANIFEST_FILE = "manifest.json"
+MANIFEST_DRAFT = MANIFEST_FILE + ".new"
+"""What becomes the manifest once it is whole."""
 COLUMNS_FILE = "columns.json"
 SCRIPT_FILE = "scriptfile.xml"
 INPUT_RECORD = "InputRecord.msgpack"

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from nuc_engine.machine.core import core, core_file
 from nuc_engine.machine.locations import CHECKOUT, PLANT_SPEC_FILE
-from nuc_engine.recording.files import DATA_LOGS, EPISODE_LOG, MANIFEST_FILE, NOTES_FILE, SCRIPT_FILE
+from nuc_engine.recording.files import DATA_LOGS, EPISODE_LOG, MANIFEST_DRAFT, MANIFEST_FILE, NOTES_FILE, SCRIPT_FILE
 
 FORMAT = 1
 STATES = ("running", "complete", "interrupted", "fault", "torn")
@@ -238,7 +238,7 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
     Where there is no room for a second one, the old one is overwritten with what matters most. Raises OSError when
     even that fails.
     """
-    draft = folder / (MANIFEST_FILE + ".new")
+    draft = folder / MANIFEST_DRAFT
     try:
         with draft.open("w", encoding="utf-8", newline="\n") as file:
             json.dump(record, file, indent=2)

@@ -87,6 +87,42 @@ def test_data_directories_stay_where_they_are_asked_for(tmp_path: Path) -> None:
     assert manifest["spec"]["seed"] == 1
 
 
+class Interrupted(Exception):
+    pass
+
+
+def test_a_sweep_that_keeps_its_bouts_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    plan = plan_of(seeds=(1, 2, 3, 4))
+
+    def interrupt(finished: int, _: int) -> None:
+        if finished == 2:
+            raise Interrupted
+
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for folder in (whole, broken):
+        folder.mkdir()
+    run_sweep(plan, whole / "sweep.parquet", jobs=2, keep=whole / "kept")
+    with pytest.raises(Interrupted):
+        run_sweep(plan, broken / "sweep.parquet", jobs=1, keep=broken / "kept", done=interrupt)
+    runs = sorted((broken / "kept").iterdir())
+    before = {path: path.stat().st_mtime_ns for run in runs[:1] for path in run.iterdir()}
+    # What was in hand is half there.
+    torn = runs[-1] if len(runs) > 2 else broken / "kept" / sorted((whole / "kept").iterdir())[2].name
+    torn.mkdir(exist_ok=True)
+    (torn / "manifest.json.new").write_text("{")
+    result = run_sweep(plan, broken / "sweep.parquet", jobs=2, keep=broken / "kept")
+    assert 0 < result.before < 4
+    assert {path: path.stat().st_mtime_ns for path in before} == before, "a bout that was there was run again"
+    names = {run.name for run in (whole / "kept").iterdir()}
+    assert {run.name for run in (broken / "kept").iterdir()} == names
+    assert len(names) == 4
+    for name in names:
+        for log in ("StateData.txt", "MotorData.txt", "InputRecord.msgpack"):
+            assert (broken / "kept" / name / log).read_bytes() == (whole / "kept" / name / log).read_bytes()
+    apart = [[{**row, "folder": ""} for row in rows_of(f / "sweep.parquet")] for f in (whole, broken)]
+    assert apart[0] == apart[1]
+
+
 def test_a_bout_that_can_not_start_is_seen_as_refused() -> None:
     task = plan_of().task(0)
     wrong = BoutTask(task.inputs, 1.0, 0, task.windows, values=(("no_such_name", 1.0),))
