@@ -335,16 +335,16 @@ def test_of_a_daemon_elsewhere_the_age_is_told_and_of_every_one_what_commands_it
             try:
                 end = time.monotonic() + PATIENCE_S
                 told: dict[str, Any] = {}
-                while time.monotonic() < end and not (told.get("age") and told.get("joints")):
+                while time.monotonic() < end and not (told.get("age") and told.get("sampled")):
                     publish(socket, round(1000 * (end - time.monotonic())))
                     await asyncio.sleep(0.02)
                     told = {
                         kind: [t for t in ear.told if t["topic"] == kind and t.get("age_s", 1)]
-                        for kind in ("age", "joints")
+                        for kind in ("age", "sampled")
                     }
             finally:
                 await bridge.close()
         assert told["age"][-1]["age_s"] == pytest.approx(2.0, abs=1.0)
-        assert told["joints"][-1]["values"]["joint.Femur-Tibia.mode"] == "limp"
+        assert told["sampled"][-1]["values"]["joint.Femur-Tibia.mode"] == "limp"
 
     asyncio.run(work())

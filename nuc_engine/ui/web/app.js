@@ -372,7 +372,7 @@ class App {
   say(text, kind = "", line = "") {
     const sign = { good: "\u2713 ", bad: "\u2715 ", "": "" }[kind];
     const said = id("said");
-    fill(said, h("span", { class: `said-text ${kind}` }, sign + text), line ? copyButton(line, (words) => this.say(words)) : null);
+    fill(said, h("span", { class: `said-text ${kind}`, help: text }, sign + text), line ? copyButton(line, (words) => this.say(words)) : null);
   }
 
   makeHelp() {
