@@ -788,7 +788,7 @@ function diffLine({ sign, text, before, after }) {
  */
 function dryRunPart(context, open, script, values) {
   const { live, api } = context;
-  const duration = h("input", { type: "number", min: 0.1, max: 3600, step: "any", value: "", placeholder: "as the script, and 5 more", inputmode: "decimal" });
+  const duration = h("input", { type: "number", min: 0.1, max: 3600, step: "any", value: "", placeholder: "script + 5", inputmode: "decimal" });
   const seed = h("input", { type: "number", min: 0, step: 1, value: 0, inputmode: "numeric" });
   const done = h("ul", { class: "dry-runs" });
   const what = h("p", { class: "note" });
