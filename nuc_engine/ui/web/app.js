@@ -231,6 +231,7 @@ class App {
     if (live.welcome && live.welcome.daemon === null && !this.failure) {
       setText(id("livetext"), live.open ? "bouts only: no daemon is watched" : live.stranger ? STRANGER : "the server of this page does not answer");
       document.body.classList.add("no-daemon");
+      setClass(document.body, "stale", !live.open);
       id("notlive").hidden = true;
       return;
     }

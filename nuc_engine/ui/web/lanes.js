@@ -22,6 +22,9 @@ import { palette, Paper } from "./paint.js";
 const MOST_PIXELS = 4096;
 /** Where so many columns of pixels have more switches than one, colours would tell of the wrong ones. */
 const CROWDED = 0.4;
+const CROWD = 16;
+/** Marks of one kind that are nearer to each other than this on the average, in pixels, are counted, not drawn. */
+const MARK_APART = 16;
 const SHRINK_MS = 3000;
 /** A range is made smaller only when it has been too large for so long. */
 
@@ -117,6 +120,10 @@ export class Lanes {
     this.drawn = "";
     this.from = 0;
     this.to = 1;
+    /** Those that are drawn, and of others how many there are. @type {View["marks"]} */
+    this.marks = [];
+    /** @type {Map<string, number>} */
+    this.crowds = new Map();
     this.listen();
   }
 
@@ -223,6 +230,7 @@ export class Lanes {
     this.drawn = key;
     this.from = view.from;
     this.to = view.to;
+    [this.marks, this.crowds] = uncrowded(view.marks.filter(({ at }) => at >= view.from && at <= view.to), this.axis.width / MARK_APART);
     // The same edges serve all lanes of a source, which are as wide as each other.
     const wide = Math.min(MOST_PIXELS, this.axis.width);
     if (wide > 1) {
@@ -372,11 +380,14 @@ export class Lanes {
       shown = strip(source.ring, column, edges, line, broken);
     }
     const { pieces, marks } = shown;
-    if (marks.length > CROWDED * edges.count) {
+    const wide = pieces.reduce((sum, { begin, end }) => sum + end - begin, 0);
+    if (marks.length > Math.max(CROWDED * wide, CROWD)) {
+      const [from, to] = [pieces[0].begin, pieces[pieces.length - 1].end];
       pen.fillStyle = palette().line;
-      pen.fillRect(0, top, edges.count, height);
-      pen.fillStyle = palette().ink;
-      pen.fillText(lane.paper.width > 300 ? "it changes faster than can be drawn: zoom in" : "too fast: zoom in", 6, top + height / 2);
+      pen.fillRect(from, top, to - from, height);
+      pen.textAlign = "right";
+      this.write(pen, "changes faster than can be drawn: zoom in", to - 6, top + height / 2, to - from - 12, palette().line);
+      pen.textAlign = "left";
       return;
     }
     for (const { begin, end, code } of pieces) {
@@ -450,8 +461,7 @@ export class Lanes {
       }
     }
     pen.lineWidth = 1;
-    for (const { at } of view.marks) {
-      if (at < view.from || at > view.to) continue;
+    for (const { at } of this.marks) {
       pen.strokeStyle = colors.accent;
       pen.setLineDash([2, 2]);
       pen.beginPath();
@@ -522,14 +532,37 @@ export class Lanes {
       pen.stroke();
       if (x > 20 && x < width - 20) pen.fillText(view.axis(at), x, 6);
     }
-    for (const { at, text } of view.marks) {
-      if (at < view.from || at > view.to) continue;
-      pen.fillStyle = colors.accent;
-      pen.fillText(text, Math.min(width - 40, Math.max(40, ((at - view.from) / (view.to - view.from)) * width)), 19);
-    }
+    // Whatever is told by a mark's text is told; one that would stand over another is not written again.
+    pen.fillStyle = colors.accent;
+    /** @type {[number, number][]} */
+    const written = [];
+    const write = (/** @type {string} */ text, /** @type {number} */ at) => {
+      const half = pen.measureText(text).width / 2 + 3;
+      const x = Math.min(width - half, Math.max(half, at));
+      if (written.some(([from, to]) => x - half < to && x + half > from)) return;
+      written.push([x - half, x + half]);
+      pen.fillText(text, x, 19);
+    };
+    const often = new Map();
+    for (const { text } of this.marks) often.set(text, (often.get(text) ?? 0) + 1);
+    for (const { at, text } of this.marks.toSorted((a, b) => often.get(a.text) - often.get(b.text))) write(text, ((at - view.from) / (view.to - view.from)) * width);
+    for (const [text, count] of this.crowds) write(`${count} \u00d7 ${text}`, width);
     pen.textAlign = "left";
     setAttribute(this.axis.canvas, "aria-label", `axis of time, from ${view.axis(view.from - view.start)} to ${view.axis(view.to - view.start)}`);
   }
+}
+
+/**
+ * Return the marks of which there are not too many of one text, and how many there are of each other text.
+ * @param {View["marks"]} marks
+ * @param {number} most
+ * @returns {[View["marks"], Map<string, number>]}
+ */
+export function uncrowded(marks, most) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { text } of marks) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [marks.filter(({ text }) => (counts.get(text) ?? 0) <= most), new Map([...counts].filter(([text, count]) => text && count > most))];
 }
 
 /**

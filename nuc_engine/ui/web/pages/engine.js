@@ -223,7 +223,7 @@ function configurationSection({ live, act, line, say }) {
     );
   };
   const ask = async () => {
-    if (asked || !live.open) return;
+    if (asked || !live.open || live.welcome?.daemon === null) return;
     asked = true;
     try {
       found = await live.ask("configurations");

@@ -13,7 +13,7 @@ import { keep as store, recall } from "../store.js";
 /** @typedef {import("../app.js").Page} Page */
 
 /** Forced switches that are marked. */
-const MOST_FORCED = 200;
+const MOST_FORCED = 5000;
 const WINDOWS_S = [1, 2, 5, 10, 20, 60, 120, 300, 600];
 const KEPT = "nuc-traces";
 const LEVELS_MS = 1000;
