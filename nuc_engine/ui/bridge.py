@@ -315,13 +315,18 @@ class DaemonBridge:
 
 
 def sampled_names(model: Mapping[str, Any], tasks: Iterable[str]) -> list[str]:
-    """Return names of what stands in no record: what commands each joint and how old its angle is, every parameter
-    that is a number or a short list of them, and how late each task began in the last second."""
+    """Return names of what stands in no record.
+
+    What commands each joint and how old its angle is, every parameter that is a number or a short list of them, and how
+    late each task began in the last second.
+    """
     joints = [joint for joint in model["joints"] if joint.get("motor")]
     numbers = [
         hdso["name"]
         for hdso in model["parameters"]
-        if hdso["kind"] == "parameter" and not hdso["datatype"].endswith("char") and prod(hdso["dims"]) <= _MOST_ELEMENTS
+        if hdso["kind"] == "parameter"
+        and not hdso["datatype"].endswith("char")
+        and prod(hdso["dims"]) <= _MOST_ELEMENTS
     ]
     return [
         "engine.cycle",

@@ -110,9 +110,9 @@ def _told(entry: ScriptEntry) -> Iterator[dict[str, Any]]:
     elif isinstance(entry, SenseClamp):
         yield {**told, "kind": "sense", "ref": entry.sensor, "data": _SENSED.get(entry.mode) or f"{entry.value:g}"}
     elif isinstance(entry, When):
-        spans = {part: float(getattr(entry, part)) for part in ("holds_s", "after_s", "refractory_s")}
-        until_s = None if entry.until_s is None else float(entry.until_s)
-        waits = {**spans, "until_s": until_s, "times": entry.times, "writes": [_data(mod) for mod in entry.mods[:_MOST_NUMBERS]]}
+        waits: dict[str, Any] = {part: float(getattr(entry, part)) for part in ("holds_s", "after_s", "refractory_s")}
+        waits |= {"until_s": None if entry.until_s is None else float(entry.until_s), "times": entry.times}
+        waits["writes"] = [_data(mod) for mod in entry.mods[:_MOST_NUMBERS]]
         yield {**told, "kind": "when", "ref": "", "data": entry.rule[:_LONGEST], **waits}
     else:
         # What is done to the leg by hand, as the script has it.
