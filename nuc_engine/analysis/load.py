@@ -75,8 +75,11 @@ class BoutLogs:
         return _label(self.manifest, self.model)
 
 
-def load_bout(folder: Path | str) -> Bout:
+def load_bout(folder: Path | str, *, whole_body: bool = False) -> Bout:
     """Read a whole data directory, of this engine or of NeuRoMod.
+
+    `whole_body` takes several legs too, for who wants records alone: what goes along a leg, as paths of feet do, is
+    then wrong.
 
     Raises BoutError, naming file and remedy, when the directory, its configuration or a log cannot be used. What is
     only missing or torn at its end is a note of the result.
@@ -84,7 +87,7 @@ def load_bout(folder: Path | str) -> Bout:
     logs = read_logs(Path(folder))
     series = {name: _series(log, logs.start_ns) for name, log in logs.files.items()}
     told = series[MOTOR_LOG].columns
-    joints = joints_of(logs.plan, logs.model)
+    joints = joints_of(logs.plan, logs.model, whole_body=whole_body)
     return Bout(
         folder=logs.folder,
         label=logs.label,

@@ -107,14 +107,15 @@ def states_of(model: Model, plan: Plan) -> tuple[StateInfo, ...]:
     return (*found, *(StateInfo(state.index, state.id_num, state.name, name, None) for name, state in upper))
 
 
-def joints_of(plan: Plan, model: Model | None = None) -> tuple[JointInfo, ...]:
+def joints_of(plan: Plan, model: Model | None = None, *, whole_body: bool = False) -> tuple[JointInfo, ...]:
     """Return the joints along the chain, with the columns that belong to each.
 
     Of several joints between thorax and coxa the first with actions has the role. The model adds what only its
-    documents tell. Raises BoutError when the joints are no single chain.
+    documents tell. Raises BoutError when the joints are no single chain, unless those of a `whole_body` are asked for,
+    of however many legs: in the order of the documents.
     """
     documents = {} if model is None else {joint.id_num: joint for joint in model.jointlist.joints}
-    chain = _chain(plan.joints)
+    chain = list(plan.joints) if whole_body else _chain(plan.joints)
     thc = next((joint for joint in chain if joint.states and joint_role(joint.name) == "ThC"), None)
     return tuple(_info(plan, joint, thc, documents.get(joint.id_num)) for joint in chain)
 

@@ -12,10 +12,11 @@ import struct
 import threading
 from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import chain
+from math import prod
 from pathlib import Path
 from time import monotonic, time
 from typing import Any, Protocol
@@ -34,8 +35,11 @@ from nuc_engine.ui.stream import DaemonClock, TelemetryStream
 STATUS_S = 0.2
 """How often the daemon is asked how it is."""
 
-JOINTS_HZ = 5.0
-"""How often it is told what commands each joint."""
+SAMPLED_HZ = 5.0
+"""How often it is told what stands in no record: what commands each joint, parameters, how late tasks are."""
+
+_MOST_ELEMENTS = 16
+"""Parameters that are longer lists are left out of it."""
 
 GONE_S = 0.7
 """A daemon that has not answered for so long is gone."""
@@ -89,10 +93,10 @@ class DaemonBridge:
         self._pump: asyncio.Task[None] | None = None
         self._stream: TelemetryStream | None = None
         self._clock = DaemonClock()
-        self._joints: Subscription | None = None
-        self._joints_of: Greeting | None = None
-        self._joint_names: list[str] = []
-        self._joints_asked: list[str] = []
+        self._sampled: Subscription | None = None
+        self._sampled_of: Greeting | None = None
+        self._sampled_names: list[str] = []
+        self._sampled_asked: list[str] = []
 
     def start(self) -> None:
         """Begin to watch."""
@@ -165,7 +169,7 @@ class DaemonBridge:
             self._tell(pack(self.layout, part), len(part))
 
     def _heard_status(
-        self, status: dict[str, Any], events: list[dict[str, Any]], joints: dict[str, Any], asked_s: float
+        self, status: dict[str, Any], events: list[dict[str, Any]], sampled: dict[str, Any], asked_s: float
     ) -> None:
         self.status = status
         if self._gone is not None:
@@ -176,8 +180,8 @@ class DaemonBridge:
         self._tell(encode("status", status=status))
         if (stream := self._stream) is not None:  # a thread may close it
             self._tell(encode("age", age_s=stream.age_s))
-        if joints:
-            self._tell(encode("joints", values=joints))
+        if sampled:
+            self._tell(encode("sampled", values=sampled))
         if events:
             self._events.extend(events)
             self._tell(encode("events", events=events))
@@ -227,14 +231,14 @@ class DaemonBridge:
                     events = list(client.events(since))
                     self._configured += sum(event.get("name") == "configured" for event in events)
                     self._see_model(client, status)
-                    joints = self._see_joints(client)
+                    sampled = self._see_sampled(client)
                 except ClientError as error:
                     if monotonic() - answered_s > GONE_S:
                         self._call(self._heard_nothing, str(error), answered_unix_s)
                 else:
                     answered_s, answered_unix_s = monotonic(), time()
                     since = max((int(event["seq"]) for event in events), default=since)
-                    self._call(self._heard_status, status, events, joints, asked_s)
+                    self._call(self._heard_status, status, events, sampled, asked_s)
                 self._hurried.wait(STATUS_S)
 
     def _see_model(self, client: Client, status: dict[str, Any]) -> None:
@@ -250,30 +254,28 @@ class DaemonBridge:
             return
         model = client.model() if configuration else None
         self._model_of = asked_for
-        joints = [] if model is None else [joint for joint in model["joints"] if joint.get("motor")]
-        self._joint_names = [f"joint.{joint['name']}.{what}" for joint in joints for what in ("mode", "tweak")]
-        self._joint_names += [f"motor.{joint['motor']['name']}.age_ms" for joint in joints]
+        self._sampled_names = [] if model is None else sampled_names(model, status.get("tasks", {}))
         if not self.every_cycle:
             self._open_stream(model)
         self._call(self._heard_model, configuration, model, self._scene(configuration, model, status))
 
-    def _see_joints(self, client: Client) -> dict[str, Any]:
-        """Return what commands each joint, and how old its angle is, as it came last; nothing where nothing has come.
+    def _see_sampled(self, client: Client) -> dict[str, Any]:
+        """Return what stands in no record, as it came last; nothing where nothing has come.
 
         It is asked for as a stream: answers to a question would stand in the log of the bout.
         """
-        if self._joints_of is not client.greeting or self._joints_asked != self._joint_names:
+        if self._sampled_of is not client.greeting or self._sampled_asked != self._sampled_names:
             with suppress(Refused):
-                if self._joints is not None:
-                    self._joints.close()
-                    before, self._joints = self._joints, None
-                    if self._joints_of is client.greeting:
+                if self._sampled is not None:
+                    self._sampled.close()
+                    before, self._sampled = self._sampled, None
+                    if self._sampled_of is client.greeting:
                         client.unsubscribe(before.topic)
             with suppress(Refused):
-                self._joints = client.subscribe(self._joint_names, JOINTS_HZ) if self._joint_names else None
-            self._joints_of, self._joints_asked = client.greeting, self._joint_names
+                self._sampled = client.subscribe(self._sampled_names, SAMPLED_HZ) if self._sampled_names else None
+            self._sampled_of, self._sampled_asked = client.greeting, self._sampled_names
         last: dict[str, Any] = {}
-        while self._joints is not None and (sample := self._joints.receive(0)) is not None:
+        while self._sampled is not None and (sample := self._sampled.receive(0)) is not None:
             last = dict(sample.values)
         return last
 
@@ -310,6 +312,29 @@ class DaemonBridge:
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(function, *words)
+
+
+def sampled_names(model: Mapping[str, Any], tasks: Iterable[str]) -> list[str]:
+    """Return names of what stands in no record.
+
+    What commands each joint and how old its angle is, every parameter that is a number or a short list of them, and how
+    late each task began in the last second.
+    """
+    joints = [joint for joint in model["joints"] if joint.get("motor")]
+    numbers = [
+        hdso["name"]
+        for hdso in model["parameters"]
+        if hdso["kind"] == "parameter"
+        and not hdso["datatype"].endswith("char")
+        and prod(hdso["dims"]) <= _MOST_ELEMENTS
+    ]
+    return [
+        "engine.cycle",
+        *(f"joint.{joint['name']}.{what}" for joint in joints for what in ("mode", "tweak")),
+        *(f"motor.{joint['motor']['name']}.age_ms" for joint in joints),
+        *(f"task.{task}.lateness_{which}_us" for task in tasks for which in ("p99", "max")),
+        *numbers,
+    ]
 
 
 def encode(topic: str, **content: Any) -> str:

@@ -60,6 +60,7 @@ _MOST_LABELS = 64
 _LONGEST = 300
 _LONGEST_REASON = 4000
 _DEEPEST = 32
+_SEVERAL = "steps and figures are of one leg, and this body has several"
 _PLANT_NAMES = ("plant.x_cm", "plant.y_cm", "plant.z_cm", "plant.contact_n")
 
 Told = tuple[bool, Any]
@@ -108,13 +109,13 @@ def describe(folder: Path) -> bytes:
     from nuc_engine.analysis.load import read_logs
     from nuc_engine.configurations.describe import describe_model
 
-    bout = loaded(folder)
+    bout, one_leg = body(folder)
     table = joined(bout)
     logs = read_logs(folder) if not bout.folder.joinpath(OLD_JOINTLIST).exists() else None
     return msgspec.json.encode(
         {
             "manifest": _manifest(folder),
-            "statistics": _statistics(bout),
+            "statistics": _statistics(bout) if one_leg else {"windows": [], "problem": _SEVERAL},
             "events": sorted(events_of(folder, bout), key=lambda event: event["time_s"])[:_MOST_EVENTS],
             "columns": [{"name": "time_s", "unit": "s"}, *_columns(table)],
             "logs": {name: len(log) for name, log in _logs(bout).items()},
@@ -123,7 +124,7 @@ def describe(folder: Path) -> bytes:
             "begin_s": bout.begin_s,
             "end_s": bout.end_s,
             "notes": bout.notes,
-            "figures": figures_of(bout),
+            "figures": figures_of(bout) if one_leg else [],
         }
     )
 
@@ -135,7 +136,7 @@ def records(folder: Path, begin_s: float, end_s: float, most: int, log: str) -> 
     that what lasted a single record is still seen; `time_s` is the stretch's first and last. `log` names one log
     (`MOTOR_LOG`, ...), whose own records these are then; "" joins all of them at the sensors' times.
     """
-    bout = loaded(folder)
+    bout, _ = body(folder)
     series = joined(bout) if not log else _logs(bout)[log]
     part = series.between(begin_s, end_s)
     table = np.column_stack([part.t_s, part.values])
@@ -150,7 +151,7 @@ def switches(folder: Path) -> bytes:
 
     The first is what the log begins with. All of them are there, however long the bout is.
     """
-    states = loaded(folder).states
+    states = body(folder)[0].states
     return msgspec.json.encode(
         {
             name: [[float(states.t_s[k]), None if np.isnan(values[k]) else int(values[k])] for k in changes(values)]
@@ -331,7 +332,16 @@ def _logs(bout: Bout) -> dict[str, Series]:
 
 
 def loaded(folder: Path) -> Bout:
-    """Return a bout; one that grew or was changed is read anew. Raises AnalysisError."""
+    """Return a bout of one leg; one that grew or was changed is read anew. Raises AnalysisError."""
+    return _load(folder, _sizes(folder))
+
+
+def body(folder: Path) -> tuple[Bout, bool]:
+    """Return a bout in the same way, of several legs too, and whether it is of one leg. Raises AnalysisError."""
+    return _load_body(folder, _sizes(folder))
+
+
+def _sizes(folder: Path) -> object:
     sizes = tuple(
         (found.st_size, found.st_mtime_ns)
         for name in (*DATA_LOGS, PLANT_LOG, MANIFEST_FILE)
@@ -341,13 +351,21 @@ def loaded(folder: Path) -> Bout:
         raise AnalysisError(f"{folder}: its manifest has more than {MOST_MANIFEST_BYTES >> 20} MiB")
     if sum(size for size, _ in sizes) > MOST_LOG_BYTES:
         raise AnalysisError(f"{folder}: more than {MOST_LOG_BYTES >> 20} MiB of logs: use nuc stats, plot, export")
-    return _load(folder, sizes)
+    return sizes
 
 
 @lru_cache(_KEPT)
 def _load(folder: Path, sizes: object) -> Bout:
     del sizes
     return load_bout(folder)
+
+
+@lru_cache(_KEPT)
+def _load_body(folder: Path, sizes: object) -> tuple[Bout, bool]:
+    try:
+        return _load(folder, sizes), True
+    except BoutError:  # of several legs, if the same does not keep it from being read at all
+        return load_bout(folder, whole_body=True), False
 
 
 def _stat(path: Path) -> os.stat_result | None:

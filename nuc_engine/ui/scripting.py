@@ -43,6 +43,8 @@ SCRIPT = "script.xml"
 _MOST_NUMBERS = 16
 _LONGEST = 400
 _LONGEST_NAME = 100
+_SENSED = {"off": "as measured", "hold": "as it is then"}
+"""What a clamp without a value is."""
 
 Texts = Mapping[str, str]
 
@@ -105,9 +107,13 @@ def _told(entry: ScriptEntry) -> Iterator[dict[str, Any]]:
             yield {**told, "kind": "gradual", "line": int(mod.line), **_data(mod)}
     elif isinstance(entry, HdsoSpec):
         yield {**told, "kind": "request", "ref": entry.ref, "data": None}
-    elif isinstance(entry, SenseClamp | When):
-        text = " ".join(write_entry(entry).split())[:_LONGEST]
-        yield {**told, "kind": "sense" if isinstance(entry, SenseClamp) else "when", "ref": "", "data": text}
+    elif isinstance(entry, SenseClamp):
+        yield {**told, "kind": "sense", "ref": entry.sensor, "data": _SENSED.get(entry.mode) or f"{entry.value:g}"}
+    elif isinstance(entry, When):
+        waits: dict[str, Any] = {part: float(getattr(entry, part)) for part in ("holds_s", "after_s", "refractory_s")}
+        waits |= {"until_s": None if entry.until_s is None else float(entry.until_s), "times": entry.times}
+        waits["writes"] = [_data(mod) for mod in entry.mods[:_MOST_NUMBERS]]
+        yield {**told, "kind": "when", "ref": "", "data": entry.rule[:_LONGEST], **waits}
     else:
         # What is done to the leg by hand, as the script has it.
         lasts = getattr(entry, "duration_s", None)

@@ -151,7 +151,7 @@ def test_a_body_with_two_legs_is_drawn_with_both(tab, tmp_path):
         both = Served(leg, tmp_path, config=str(body))
         try:
             both.await_ready()
-            with server(tmp_path, "--address", f"ipc://{both.sockets}/command") as started:
+            with server(tmp_path, "--address", f"ipc://{both.sockets}/command", "--data", str(both.data)) as started:
                 watched = tab(started)
                 watched.await_live()
                 watched.go("leg")
@@ -164,7 +164,15 @@ def test_a_body_with_two_legs_is_drawn_with_both(tab, tmp_path):
                 assert len(drawn) == 10, "two feet, and four joints of each leg"
                 places = {(round(x), round(y)) for x, y, _ in drawn}
                 assert len(places) >= 8, places
-                assert watched.complaints == []
+                both.run_bout(1.0)
+                both.finish_bout()
+                watched.go("bouts")
+                watched.page.locator(".bouts a").first.click()
+                watched.until("() => /every record/.test(document.querySelector('.player')?.textContent)")
+                assert watched.page.get_by_role("group", name=f"FT_angle{OTHER}", exact=True).is_visible()
+                assert "this body has several" in watched.text("section[aria-label=steps]")
+                # There is no picture of its path.
+                assert all("422" in each for each in watched.complaints)
         finally:
             both.close()
     finally:

@@ -19,14 +19,18 @@ import pytest
 import zmq
 
 from nuc_engine.client import ClientError
+from nuc_engine.configurations.describe import describe_model
 from nuc_engine.daemon.cyclering import CycleRing, make_file
 from nuc_engine.daemon.modes import Mode
 from nuc_engine.emulation.process import LIVE_COLUMNS
+from nuc_engine.machine.locations import find_configuration
 from nuc_engine.machine.rundir import PLANT
 from nuc_engine.messages.answers import Status
-from nuc_engine.ui.bridge import DaemonBridge, encode, pack
+from nuc_engine.model.planning import build_plan
+from nuc_engine.ui.bridge import DaemonBridge, encode, pack, sampled_names
 from nuc_engine.ui.stream import QUESTIONS, DaemonClock, fields_of
 from nuc_engine.ui.unwatched import UnwatchedStop
+from sccils_schemas.model import load_model
 from tests.client.fake_daemon import FakeDaemon, Leg, serving
 
 PATIENCE_S = 30.0
@@ -310,6 +314,19 @@ def test_a_clock_that_is_set_is_learnt_anew_and_one_that_drifts_is_followed() ->
     assert age_s == pytest.approx(0.0, abs=QUESTIONS * 1e-4 + 0.01)
 
 
+def test_every_parameter_that_is_a_number_is_sampled_and_how_late_tasks_are() -> None:
+    model, _ = load_model(find_configuration("lin_roach"))
+    assert model is not None
+    told = describe_model(model, build_plan(model))
+    names = sampled_names(told, ["motor_reply"])
+    kinds = {hdso["name"]: hdso["kind"] for hdso in told["parameters"]}
+    sampled = {name for name in names if name in kinds}
+    assert {name for name, kind in kinds.items() if kind == "parameter"} == sampled
+    assert {"engine.cycle", "joint.Femur-Tibia.mode", "task.motor_reply.lateness_p99_us"} <= set(names)
+    told["parameters"][0] |= {"kind": "parameter", "dims": [4, 5]}
+    assert told["parameters"][0]["name"] not in sampled_names(told, [])
+
+
 def test_of_a_daemon_elsewhere_the_age_is_told_and_of_every_one_what_commands_its_joints(tmp_path: Path) -> None:
     address, telemetry = f"ipc://{tmp_path}/command", f"ipc://{tmp_path}/telemetry"
     daemon = FakeDaemon(Leg())
@@ -335,16 +352,16 @@ def test_of_a_daemon_elsewhere_the_age_is_told_and_of_every_one_what_commands_it
             try:
                 end = time.monotonic() + PATIENCE_S
                 told: dict[str, Any] = {}
-                while time.monotonic() < end and not (told.get("age") and told.get("joints")):
+                while time.monotonic() < end and not (told.get("age") and told.get("sampled")):
                     publish(socket, round(1000 * (end - time.monotonic())))
                     await asyncio.sleep(0.02)
                     told = {
                         kind: [t for t in ear.told if t["topic"] == kind and t.get("age_s", 1)]
-                        for kind in ("age", "joints")
+                        for kind in ("age", "sampled")
                     }
             finally:
                 await bridge.close()
         assert told["age"][-1]["age_s"] == pytest.approx(2.0, abs=1.0)
-        assert told["joints"][-1]["values"]["joint.Femur-Tibia.mode"] == "limp"
+        assert told["sampled"][-1]["values"]["joint.Femur-Tibia.mode"] == "limp"
 
     asyncio.run(work())

@@ -107,7 +107,7 @@ import { Ring } from "{web}/ring.js";
 const [rows, cuts, columns, rules, held] = given;
 const ring = new Ring(columns.length, rows.length + 64), index = new Map(columns.map((name, k) => [name, k]));
 const joint = { name: "J", codes: new Map(rules.map(([state], code) => [code, { state, rule: `enter ${state}` }])) };
-const firings = new Firings([joint], 1e6);
+const firings = new Firings([joint], new Set(), 1e6);
 const known = { ...held, ...Object.fromEntries(rules.map(([state, text]) => [`enter ${state}`, text])) };
 let from = 0;
 for (const to of cuts) {
@@ -163,7 +163,7 @@ const [rows, clamps] = given;
 const columns = ["time", "cycle", "bout", "J.state", "s", "decay"];
 const ring = new Ring(columns.length, 64), index = new Map(columns.map((name, k) => [name, k]));
 const codes = new Map([[0, { state: "A", rule: "a" }], [1, { state: "B", rule: "b", central: "c" }]]);
-const firings = new Firings([{ name: "J", codes }]);
+const firings = new Firings([{ name: "J", codes }], new Set(["decay"]));
 ring.push(rows.flat(), rows.length);
 const held = { a: "s < low", b: "s > high", c: "decay < drive", low: 0, high: 1, drive: 0.1 };
 firings.take(ring, index, 0, rows.length, (name) => held[name], () => false, clamps);
@@ -174,7 +174,8 @@ told(firings.causes.get("J").map((cause) => [cause.state, cause.known, cause.for
 
 def test_a_switch_is_said_to_be_forced_where_the_central_rule_held_and_the_entry_rule_did_not():
     def cause(sensor, decay, clamps=None):
-        rows = [[0, 1, 1, 0, sensor, decay], [0.02, 2, 1, 1, 0, 0]]
+        # The signal about actions stands in the record of the switch: before it was far from the drive, or below it.
+        rows = [[0, 1, 1, 0, sensor, 0.5 - decay], [0.02, 2, 1, 1, 0, decay]]
         (found,) = run(FORCED, rows, clamps or {})
         return found
 

@@ -68,6 +68,18 @@ def test_a_script_is_told_entry_by_entry_in_order_of_time(page: Page) -> None:
     assert (told["entries"][2]["duration_s"], told["entries"][2]["steps"]) == (0.2, 4)
 
 
+def test_what_waits_for_a_rule_and_what_is_sensed_are_told_part_by_part() -> None:
+    when = '<when rule="a &gt; b" holds="0.5" until="9" times="2"><hdsoMod idNum="101" NumElts="1">3</hdsoMod></when>'
+    senses = '<sense time="1" sensor="s" mode="value" value="2.5"/><sense time="2" sensor="s" mode="off"/>'
+    armed, *sensed = scripting.timeline(f'<hdsoscript version="0.2">{when}{senses}</hdsoscript>')["entries"]
+    assert (armed["kind"], armed["data"], armed["writes"]) == ("when", "a > b", [{"ref": 101, "data": [3.0]}])
+    assert (armed["holds_s"], armed["until_s"], armed["times"]) == (0.5, 9.0, 2)
+    assert [(entry["kind"], entry["ref"], entry["data"]) for entry in sensed] == [
+        ("sense", "s", "2.5"),
+        ("sense", "s", "as measured"),
+    ]
+
+
 def test_what_is_no_script_has_problems_at_their_lines(page: Page) -> None:
     told = asked(page, "timeline", text="<hdsoscript>\n<hdsoMod/>\n</hdsoscript>")
     assert {problem["line"] for problem in told["problems"]} == {2}

@@ -194,6 +194,17 @@ def test_courses_are_the_writes_that_the_engine_makes(name: str):
         )
 
 
+def test_a_trigger_says_in_words_for_what_it_waits_and_what_it_writes():
+    waits = {"holds_s": 0.5, "after_s": 0, "refractory_s": 2, "until_s": None, "times": 0}
+    writes = [{"ref": 1, "data": [3]}, {"ref": 9, "data": "A < B"}]
+    (found,) = run(
+        *(UNFOLD, [entry(0, "A > x", kind="when", ref="", writes=writes, **waits)]),
+        *([{"id": 1, "name": "x", "unit": "deg"}], {"x": 4}, 1.0),
+    )["changes"]
+    assert (found["name"], found["to"]) == ("when A > x", "x = 3, 9 = A < B")
+    assert found["how"] == "waits for its rule, each time, true for 0.5 s, then rests 2 s"
+
+
 def entry(at: float, data: object, **more: object) -> dict:
     base = {"time_s": at, "duration_s": 0.0, "steps": 0, "line": 1, "kind": "write", "ref": 1, "data": data}
     return {**base, **more}

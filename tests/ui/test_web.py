@@ -696,6 +696,60 @@ told([file(0, 99), file(10.25, 10.75)].map(({ parts, count }) => [parts.join("")
 
 
 @needs_node
+def test_what_was_sampled_is_exported_as_it_was_at_each_record():
+    code = """
+import { Ring } from "{web}/ring.js";
+import { csvOf } from "{web}/export.js";
+const ring = new Ring(2, 128), slow = new Ring(2, 64);
+for (let k = 0; k < 6; k += 1) ring.push([k, 10 * k], 1);
+for (const [at, value] of [[1.5, 7], [3, 8]]) slow.push([at, value], 1);
+const from = (ring, name) => ({ ring, time: 0, index: new Map([["time", 0], [name, 1]]), unit: () => "", label: "" });
+const [source, sampled] = [from(ring, "a"), from(slow, "p")];
+told(csvOf(source, ["p", "a"], 0, 99, 0, sampled).parts.join(""));
+"""
+    head, *rows = csv.reader(run(code).splitlines())
+    assert head == ["time_s", "a", "p"]
+    assert [row[2] for row in rows] == ["", "", "7", "8", "8", "8"]
+
+
+@needs_node
+def test_what_is_sampled_stands_at_its_cycle_and_stays_when_more_comes_to_be_sampled():
+    code = """
+globalThis.localStorage = globalThis.sessionStorage = { getItem: () => null, setItem: () => {} };
+const { Live } = await import("{web}/live.js");
+const { Ring } = await import("{web}/ring.js");
+const ring = new Ring(2, 128);
+for (let k = 0; k < 20; k += 1) ring.push([k / 10, 100 + k], 1);
+const heard = [];
+const live = { ring, timeColumn: 0, index: new Map([["time", 0], ["cycle", 1]]), tell: (name) => heard.push(name) };
+live.sampled = { ring: new Ring(0, 0), index: new Map() };
+const take = (values) => Live.prototype.takeSampled.call(live, values);
+take({ "engine.cycle": 103, "joint.J.tweak": 3, "motor.M.age_ms": 2, p: 1 });
+take({ "engine.cycle": 108, p: 2 });
+take({ "engine.cycle": 115, p: 2, "q[1]": 5, rule: "a < b" });
+take({ "engine.cycle": 116, "q[1]": 6 });
+const rows = [], { ring: slow, index } = live.sampled;
+for (let n = slow.begin; n < slow.end; n += 1) rows.push([...index.values()].map((column) => slow.at(column, n)));
+told([[...index.keys()], rows, heard]);
+"""
+    names, rows, heard = run(code)
+    assert names == ["time", "p", "q[1]"]
+    assert rows == [[0.3, 1, None], [0.8, 2, None], [1.5, 2, 5], [1.6, None, 6]]
+    assert heard == ["newly sampled"] * 2
+
+
+@needs_node
+def test_marks_of_which_there_are_too_many_are_counted():
+    code = """
+globalThis.addEventListener = () => {};
+const { uncrowded } = await import("{web}/lanes.js");
+const marks = [{ at: 1, text: "bout 1" }, ...Array.from({ length: 9 }, (_, k) => ({ at: k, text: "forced" }))];
+told([[...uncrowded(marks, 9)[0]].length, ...[uncrowded(marks, 8)].map(([drawn, crowds]) => [drawn, [...crowds]])]);
+"""
+    assert run(code) == [10, [[{"at": 1, "text": "bout 1"}], [["forced", 9]]]]
+
+
+@needs_node
 def test_a_video_is_set_only_where_it_is_off_and_its_offset_is_kept_by_bout():
     code = """
 const kept = new Map();

@@ -231,6 +231,7 @@ class App {
     if (live.welcome && live.welcome.daemon === null && !this.failure) {
       setText(id("livetext"), live.open ? "bouts only: no daemon is watched" : live.stranger ? STRANGER : "the server of this page does not answer");
       document.body.classList.add("no-daemon");
+      setClass(document.body, "stale", !live.open);
       id("notlive").hidden = true;
       return;
     }
@@ -372,7 +373,7 @@ class App {
   say(text, kind = "", line = "") {
     const sign = { good: "\u2713 ", bad: "\u2715 ", "": "" }[kind];
     const said = id("said");
-    fill(said, h("span", { class: `said-text ${kind}` }, sign + text), line ? copyButton(line, (words) => this.say(words)) : null);
+    fill(said, h("span", { class: `said-text ${kind}`, help: text }, sign + text), line ? copyButton(line, (words) => this.say(words)) : null);
   }
 
   makeHelp() {

@@ -1,7 +1,7 @@
 // Pictures and sound beside the leg: a camera of this machine, or a video file laid beside a bout with its time offset.
 // Nothing of either leaves the browser.
 
-import { field, fill, h, setAttribute, setText } from "./dom.js";
+import { field, fill, h, setAttribute, setClass, setText } from "./dom.js";
 import { number } from "./format.js";
 import { keep, recall } from "./store.js";
 
@@ -68,7 +68,18 @@ export function videoBeside(bout, signal) {
   let address = "";
   let cursor = 0;
   let follows = false;
+  /** The cursor was moved while it was still on its way to where that was before. */
+  let late = false;
 
+  /** Let it show the moment of the cursor. */
+  const beside = (/** @type {boolean} */ running) => {
+    const to = settingOf(video.currentTime, cursor, Number(offset.value) || 0, video.duration, running);
+    late = video.seeking;
+    if (!Number.isNaN(to) && !late) video.currentTime = to;
+  };
+  video.addEventListener("seeked", () => {
+    if (late) beside(follows);
+  });
   const end = () => {
     video.pause();
     video.removeAttribute("src");
@@ -84,11 +95,13 @@ export function videoBeside(bout, signal) {
     if (!file) return;
     address = URL.createObjectURL(file);
     video.src = address;
-    setText(state, file.name);
+    setText(state, "");
   });
   video.addEventListener("loadedmetadata", () => {
     video.hidden = more.hidden = false;
     here.disabled = false;
+    setClass(video, "sound-only", !video.videoWidth);
+    beside(false);
   });
   video.addEventListener("error", () => {
     if (!address) return;
@@ -99,6 +112,7 @@ export function videoBeside(bout, signal) {
     if (!Number.isFinite(value)) return setAttribute(offset, "aria-invalid", "true");
     setAttribute(offset, "aria-invalid", null);
     keepOffset(bout, value);
+    if (!video.hidden) beside(false);
   };
   offset.addEventListener("change", () => setOffset(offset.valueAsNumber));
   here.addEventListener("click", () => {
@@ -126,10 +140,7 @@ export function videoBeside(bout, signal) {
       cursor = time;
       if (video.hidden) return;
       // Paused, it may be moved by hand, to be lined up.
-      if (running || moved) {
-        const to = settingOf(video.currentTime, time, Number(offset.value) || 0, video.duration, running);
-        if (!Number.isNaN(to) && !video.seeking) video.currentTime = to;
-      }
+      if (running || moved) beside(running);
       if (running) video.playbackRate = Math.max(SLOWEST, Math.min(FASTEST, rate));
       if (running !== follows) {
         if (running) void video.play().catch(() => setText(state, "the browser does not let it play: press its own play button once"));

@@ -88,7 +88,7 @@ export function changesBar({ desk, live, act, line }) {
     "details",
     { class: "panel edits" },
     summary,
-    h("div", { class: "short scroller" }, h("table", { class: "events" }, h("caption", { class: "unseen" }, "edits, the newest first"), h("thead", {}, h("tr", {}, ["engine time", "who", "what", ""].map((head) => h("th", { scope: "col" }, head)))), body)),
+    h("div", { class: "short scroller" }, h("table", { class: "events", help: "when each edit took effect (engine time), who made it, and from what to what" }, h("caption", { class: "unseen" }, "edits, the newest first"), h("thead", {}, h("tr", {}, ["engine time", "who", "what", ""].map((head) => h("th", { scope: "col" }, head)))), body)),
   );
 
   const row = (/** @type {HistoryEdit} */ edit, /** @type {string} */ note) =>

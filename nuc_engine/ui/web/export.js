@@ -11,11 +11,13 @@ export const MOST_EXPORTED = 500_000;
  * @param {number} from
  * @param {number} to
  * @param {number} start where time is 0
+ * @param {import("./lanes.js").Source} [sampled] columns that stand in no record: of each, what it was sampled as last
  * @returns {{parts: string[], count: number}}
  */
-export function csvOf({ ring, time, index, unit }, names, from, to, start) {
+export function csvOf({ ring, time, index, unit }, names, from, to, start, sampled) {
   const columns = names.flatMap((name) => index.get(name) ?? []);
-  const known = names.filter((name) => index.has(name));
+  const others = names.flatMap((name) => sampled?.index.get(name) ?? []);
+  const known = [...names.filter((name) => index.has(name)), ...names.filter((name) => sampled?.index.has(name))];
   const cycle = index.get("cycle");
   const head = ["time_s", ...(cycle === undefined ? [] : ["cycle"]), ...known.map((name) => (unit(name) ? `${name} (${unit(name)})` : name))];
   const all = cycle === undefined ? columns : [cycle, ...columns];
@@ -24,7 +26,10 @@ export function csvOf({ ring, time, index, unit }, names, from, to, start) {
   const parts = [`${head.map(quoted).join(",")}\n`];
   for (let record = begin; record < end; record += 1) {
     const numbers = all.map((column) => ring.at(column, record));
-    parts.push(`${[ring.at(time, record) - start, ...numbers].map((value) => (Number.isNaN(value) ? "" : String(value))).join(",")}\n`);
+    // The first sample after it, less one.
+    const sample = sampled ? sampled.ring.find(sampled.time, ring.at(time, record) + 1e-9) - 1 : -1;
+    const last = others.map((column) => (sampled && sample >= sampled.ring.begin ? sampled.ring.at(column, sample) : NaN));
+    parts.push(`${[ring.at(time, record) - start, ...numbers, ...last].map((value) => (Number.isNaN(value) ? "" : String(value))).join(",")}\n`);
   }
   return { parts, count: Math.max(0, end - begin) };
 }

@@ -9,16 +9,22 @@ import { palette, Paper } from "./paint.js";
 /** @typedef {import("./ring.js").Ring} Ring */
 /** @typedef {{ring: Ring, time: number, index: Map<string, number>, unit: (name: string) => string, label: string,
  *   decimated?: boolean, near?: {ring: Ring, from: number, to: number} | null,
- *   switches?: Record<string, import("./decimate.js").Switches> | null, until?: number, whole?: boolean}} Source:
+ *   switches?: Record<string, import("./decimate.js").Switches> | null, until?: number, whole?: boolean, sampled?: boolean}} Source:
  *   where it is decimated, the ring holds least and largest values of stretches; `near` are then each of the records around
  *   the cursor, and `switches` each change of what is an action, which holds `until` the end; of what is `whole` no record
- *   is missing, however long nothing changes */
+ *   is missing, however long nothing changes; one that is `sampled` has columns that no other has, each value of which holds
+ *   until the next */
 /** @typedef {Map<number, {name: string, color: string, place: number}>} Actions: `place` among the actions of their joint */
 /** @typedef {{value: number, label: string, from?: number, to?: number}} Level: from when to when it holds, else always */
 /** @typedef {{from: number, to: number, cursor: number, levels: (name: string) => Level[], marks: {at: number, text: string}[],
  *   axis: (time: number) => string, start: number}} View */
 
 const MOST_PIXELS = 4096;
+/** Where so many columns of pixels have more switches than one, colours would tell of the wrong ones. */
+const CROWDED = 0.4;
+const CROWD = 16;
+/** Marks of one kind that are nearer to each other than this on the average, in pixels, are counted, not drawn. */
+const MARK_APART = 16;
 const SHRINK_MS = 3000;
 /** A range is made smaller only when it has been too large for so long. */
 
@@ -64,7 +70,8 @@ class Lane {
    */
   fit(low, high, now) {
     if (!(low <= high)) return;
-    const pad = Math.max((high - low) * 0.08, Math.abs(high) * 1e-3, 1e-6);
+    // What does not change has no range of its own: a tenth of it, or 1, is read more easily than its last digits.
+    const pad = high > low ? Math.max((high - low) * 0.08, Math.abs(high) * 1e-3, 1e-6) : Math.abs(high) / 10 || 1;
     const [least, largest] = [low - pad, high + pad];
     const span = largest - least;
     if (!(this.low <= low && this.high >= high)) {
@@ -113,6 +120,10 @@ export class Lanes {
     this.drawn = "";
     this.from = 0;
     this.to = 1;
+    /** Those that are drawn, and of others how many there are. @type {View["marks"]} */
+    this.marks = [];
+    /** @type {Map<string, number>} */
+    this.crowds = new Map();
     this.listen();
   }
 
@@ -148,6 +159,14 @@ export class Lanes {
     }
     this.setNames(names);
     this.hooks.onChange?.();
+  }
+
+  /**
+   * Return where a lane's numbers come from: of several bouts the first.
+   * @param {Lane} lane
+   */
+  sourceOf({ name }) {
+    return this.sources.find(({ sampled, index }) => sampled && index.has(name)) ?? this.sources.find(({ sampled }) => !sampled);
   }
 
   /** Everything is drawn at the next frame, whatever has been drawn. */
@@ -204,13 +223,14 @@ export class Lanes {
    */
   draw(view, now) {
     const papers = this.lanes.map((lane) => lane.paper.version).join(".");
-    const ends = this.sources.map((source) => source.ring.end).join(".");
+    const ends = this.sources.map(({ ring }) => ring.end).join(".");
     const colors = palette();
     const key = [view.from, view.to, view.cursor, view.start, ends, papers, this.axis.version, colors.ink, view.marks.length].join("|");
     if (key === this.drawn) return;
     this.drawn = key;
     this.from = view.from;
     this.to = view.to;
+    [this.marks, this.crowds] = uncrowded(view.marks.filter(({ at }) => at >= view.from && at <= view.to), this.axis.width / MARK_APART);
     // The same edges serve all lanes of a source, which are as wide as each other.
     const wide = Math.min(MOST_PIXELS, this.axis.width);
     if (wide > 1) {
@@ -219,10 +239,12 @@ export class Lanes {
         this.edges.cut(source.ring, source.time, view.from, step, wide);
         const broken = source.whole ? () => false : breaks(source.ring, source.time, source.index.get("cycle"), this.edges);
         for (const lane of this.lanes) {
-          if (lane.paper.width < 2) continue;
-          const pen = k ? lane.paper.pen : this.beginLane(lane, view);
-          if (lane.strip) this.drawStrip(lane, pen, source, k, broken);
-          else this.drawLine(lane, pen, source, k, wide, view, now, broken);
+          const own = this.sourceOf(lane);
+          if (lane.paper.width < 2 || !own || !!own.sampled !== !!source.sampled) continue;
+          const place = source.sampled ? 0 : k;
+          const pen = place ? lane.paper.pen : this.beginLane(lane, view);
+          if (lane.strip) this.drawStrip(lane, pen, source, place, broken);
+          else this.drawLine(lane, pen, source, place, wide, view, now, broken);
         }
       });
     }
@@ -290,15 +312,19 @@ export class Lanes {
       const end = Math.min(ring.end, to + 1);
       const perSecond = wide / (view.to - view.from);
       let joined = false;
+      let before = NaN;
       for (let record = begin; record < end; record += 1) {
         const time = ring.at(source.time, record);
         const value = ring.at(column, record);
         const x = (time - view.from) * perSecond;
         if (Number.isNaN(value)) joined = false;
         else {
-          if (joined && !broken(record)) pen.lineTo(x, y(value));
-          else pen.moveTo(x, y(value));
+          if (joined && !broken(record)) {
+            if (source.sampled) pen.lineTo(x, y(before));
+            pen.lineTo(x, y(value));
+          } else pen.moveTo(x, y(value));
           joined = true;
+          before = value;
         }
       }
       pen.stroke();
@@ -340,7 +366,7 @@ export class Lanes {
     const column = source.index.get(lane.name);
     if (column === undefined) return;
     const { edges, line } = this;
-    const rows = this.sources.length;
+    const rows = this.sources.filter(({ sampled }) => !sampled).length;
     const height = Math.floor(lane.paper.height / rows) - 1;
     const top = place * (height + 1);
     pen.font = "11px system-ui, sans-serif";
@@ -354,6 +380,16 @@ export class Lanes {
       shown = strip(source.ring, column, edges, line, broken);
     }
     const { pieces, marks } = shown;
+    const wide = pieces.reduce((sum, { begin, end }) => sum + end - begin, 0);
+    if (marks.length > Math.max(CROWDED * wide, CROWD)) {
+      const [from, to] = [pieces[0].begin, pieces[pieces.length - 1].end];
+      pen.fillStyle = palette().line;
+      pen.fillRect(from, top, to - from, height);
+      pen.textAlign = "right";
+      this.write(pen, "changes faster than can be drawn: zoom in", to - 6, top + height / 2, to - from - 12, palette().line);
+      pen.textAlign = "left";
+      return;
+    }
     for (const { begin, end, code } of pieces) {
       const action = this.actions.get(code);
       if (!action) continue;
@@ -425,8 +461,7 @@ export class Lanes {
       }
     }
     pen.lineWidth = 1;
-    for (const { at } of view.marks) {
-      if (at < view.from || at > view.to) continue;
+    for (const { at } of this.marks) {
       pen.strokeStyle = colors.accent;
       pen.setLineDash([2, 2]);
       pen.beginPath();
@@ -451,9 +486,9 @@ export class Lanes {
    * @param {View} view
    */
   tellLane(lane, view) {
-    const [source] = this.sources;
+    const source = this.sourceOf(lane);
     const column = source?.index.get(lane.name);
-    const there = column !== undefined && source.ring.end > source.ring.begin;
+    const there = source && column !== undefined && source.ring.end > source.ring.begin;
     let value = NaN;
     if (there) {
       const at = Number.isNaN(view.cursor) ? view.to : view.cursor;
@@ -463,7 +498,7 @@ export class Lanes {
       else if (ring && ring.end > ring.begin) {
         const record = Math.min(ring.find(source.time, at), ring.end - 1);
         const before = Math.max(ring.begin, record - 1);
-        const nearer = at - ring.at(source.time, before) < ring.at(source.time, record) - at;
+        const nearer = source.sampled ? ring.at(source.time, record) > at : at - ring.at(source.time, before) < ring.at(source.time, record) - at;
         value = ring.at(column, nearer ? before : record);
       }
     }
@@ -497,14 +532,37 @@ export class Lanes {
       pen.stroke();
       if (x > 20 && x < width - 20) pen.fillText(view.axis(at), x, 6);
     }
-    for (const { at, text } of view.marks) {
-      if (at < view.from || at > view.to) continue;
-      pen.fillStyle = colors.accent;
-      pen.fillText(text, Math.min(width - 40, Math.max(40, ((at - view.from) / (view.to - view.from)) * width)), 19);
-    }
+    // Whatever is told by a mark's text is told; one that would stand over another is not written again.
+    pen.fillStyle = colors.accent;
+    /** @type {[number, number][]} */
+    const written = [];
+    const write = (/** @type {string} */ text, /** @type {number} */ at) => {
+      const half = pen.measureText(text).width / 2 + 3;
+      const x = Math.min(width - half, Math.max(half, at));
+      if (written.some(([from, to]) => x - half < to && x + half > from)) return;
+      written.push([x - half, x + half]);
+      pen.fillText(text, x, 19);
+    };
+    const often = new Map();
+    for (const { text } of this.marks) often.set(text, (often.get(text) ?? 0) + 1);
+    for (const { at, text } of this.marks.toSorted((a, b) => often.get(a.text) - often.get(b.text))) write(text, ((at - view.from) / (view.to - view.from)) * width);
+    for (const [text, count] of this.crowds) write(`${count} \u00d7 ${text}`, width);
     pen.textAlign = "left";
     setAttribute(this.axis.canvas, "aria-label", `axis of time, from ${view.axis(view.from - view.start)} to ${view.axis(view.to - view.start)}`);
   }
+}
+
+/**
+ * Return the marks of which there are not too many of one text, and how many there are of each other text.
+ * @param {View["marks"]} marks
+ * @param {number} most
+ * @returns {[View["marks"], Map<string, number>]}
+ */
+export function uncrowded(marks, most) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { text } of marks) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [marks.filter(({ text }) => (counts.get(text) ?? 0) <= most), new Map([...counts].filter(([text, count]) => text && count > most))];
 }
 
 /**

@@ -14,6 +14,8 @@ import { Api, Refused } from "./session.js";
 
 const KEEP_S = 600;
 const FASTEST_HZ = 200;
+/** What stands in no record comes at most so often, by `SAMPLED_HZ` of the server and by what is done. */
+const SAMPLED_HZ = 10;
 const QUIET_RECORDS_MS = 600;
 const QUIET_STATUS_MS = 2500;
 const OLD_RECORDS_MS = 1000;
@@ -70,6 +72,8 @@ export class Live extends EventTarget {
     this.recordAgeMs = NaN;
     /** What commands each joint: `joint.NAME.mode`, `joint.NAME.tweak`, `motor.NAME.age_ms`. @type {Record<string, any>} */
     this.joints = {};
+    /** Parameters, and how late tasks are, as they were sampled; `time` is that of the ring of records. @type {{ring: Ring, index: Map<string, number>}} */
+    this.sampled = { ring: new Ring(0, 0), index: new Map() };
     /** What really happens to the foot of an emulated leg, and when that was heard. @type {{at_cm: [number, number, number], contact_n: number, heardAt: number} | null} */
     this.foot = null;
     /** Per bout, where on the ring's time its engine time is 0. @type {Map<number, number>} */
@@ -202,7 +206,7 @@ export class Live extends EventTarget {
     else if (topic === "back") this.gone = null;
     // How old the newest record was when the server had it; null where that can not be told.
     else if (topic === "age") this.recordAgeMs = typeof message.age_s === "number" ? 1000 * message.age_s : NaN;
-    else if (topic === "joints") this.joints = message.values;
+    else if (topic === "sampled") this.takeSampled(message.values);
     else if (topic === "foot") this.foot = { at_cm: message.at_cm, contact_n: message.contact_n, heardAt: performance.now() };
     else if (topic === "missed") this.missed += message.records;
     if (topic) this.tell(topic);
@@ -223,12 +227,42 @@ export class Live extends EventTarget {
     this.layout = message.layout;
     if (same) return;
     this.joints = {};
+    this.sampled = { ring: new Ring(0, 0), index: new Map() };
     this.columns = message.columns;
     this.index = new Map(this.columns.map((column, k) => [column.name, k]));
     this.timeColumn = this.index.get("time") ?? -1;
     this.originNs = NaN;
     this.starts.clear();
     this.ring = new Ring(this.columns.length, this.columns.length ? KEEP_S * FASTEST_HZ : 0);
+  }
+
+  /**
+   * What stands in no record, some times a second, with the cycle of that moment.
+   * @param {Record<string, unknown>} values
+   */
+  takeSampled(values) {
+    this.joints = values;
+    const { ring, timeColumn } = this;
+    const cycles = this.index.get("cycle");
+    if (!ring.end || cycles === undefined) return;
+    const record = ring.newest([[cycles, Number(values["engine.cycle"])]]);
+    const time = ring.at(timeColumn, record < 0 ? ring.end - 1 : record);
+    const names = Object.keys(values).filter((name) => typeof values[name] === "number" && !/^(engine|joint|motor)\./.test(name));
+    let { sampled } = this;
+    const fresh = names.some((name) => !sampled.index.has(name));
+    const back = sampled.ring.end > 0 && time < sampled.ring.at(0, sampled.ring.end - 1);
+    if (fresh || back) {
+      const index = new Map([...new Set(["time", ...sampled.index.keys(), ...names])].map((name, k) => [name, k]));
+      const before = sampled;
+      this.sampled = sampled = { ring: new Ring(index.size, KEEP_S * SAMPLED_HZ), index };
+      // What was known of the others stays, unless time begins anew.
+      for (let n = before.ring.begin; n < before.ring.end && !back; n += 1) {
+        sampled.ring.push(Array.from({ length: index.size }, (_, k) => (k < before.index.size ? before.ring.at(k, n) : NaN)), 1);
+      }
+    }
+    const row = [...sampled.index.keys()].map((name) => (name === "time" ? time : typeof values[name] === "number" ? /** @type {number} */ (values[name]) : NaN));
+    sampled.ring.push(row, 1);
+    if (fresh) this.tell("newly sampled");
   }
 
   /** @param {Status} status */

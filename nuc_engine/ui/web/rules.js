@@ -149,16 +149,27 @@ export function modulesOf(joints) {
 }
 
 /**
+ * Return the names of signals about actions.
+ * @param {import("./model.js").Model | null} model
+ */
+export function signalsOf(model) {
+  return new Set((model?.sensors ?? []).flatMap(({ name, signal, of }) => (signal && of ? [name] : [])));
+}
+
+/**
  * Every change of action, and what let it happen: looked for in each record, so that none is lost between pictures.
- * A record holds the actions from before its own sensors were looked at: what is new in it saw the record before.
+ * A record holds the actions from before its own sensors were looked at: what is new in it saw the record before. Signals
+ * about actions are made when rules are looked at, and stand in the same record as what they led to.
  */
 export class Firings {
   /**
    * @param {readonly Module[]} modules joints with their actions by code
+   * @param {ReadonlySet<string>} [signals] names of those about actions
    * @param {number} [keep] causes of each joint
    */
-  constructor(modules, keep = 5) {
+  constructor(modules, signals = new Set(), keep = 5) {
     this.modules = modules;
+    this.signals = signals;
     this.keep = keep;
     /** Of each joint, the newest first. @type {Map<string, Cause[]>} */
     this.causes = new Map(modules.map(({ name }) => [name, []]));
@@ -194,7 +205,9 @@ export class Firings {
           const whole = ring.at(cycles, record) === ring.at(cycles, record - 1) + 1;
           const value = operandsIn((operand) => {
             const sensor = index.get(operand);
-            return sensor === undefined ? held(operand) : clamps[operand] ?? (whole ? ring.at(sensor, record - 1) : null);
+            if (sensor === undefined) return held(operand);
+            if (this.signals.has(operand)) return clamps[operand] ?? ring.at(sensor, record);
+            return clamps[operand] ?? (whole ? ring.at(sensor, record - 1) : null);
           }, isFloat);
           this.fire({ joint: name, ...action, record, time: ring.at(times, record), bout, true: [], known: false, forced: false }, held, value);
         }

@@ -35,7 +35,7 @@ export function sensesPart({ context, hdsos }, title, help, names) {
   const rows = names.map((name) => {
     const hdso = hdsos.get(name);
     const [measured, sensed] = [h("td", { class: "number live" }), h("td", { class: "number live sensed" })];
-    return { name, measured, sensed, element: h("tr", { help: hdso ? described(hdso) : "" }, h("th", { scope: "row" }, name), measured, sensed, h("td", { class: "unit" }, shortUnit(hdso?.unit))) };
+    return { name, measured, sensed, element: h("tr", { help: hdso ? described(hdso) || (hdso.signal ? `a signal: ${hdso.signal.replaceAll("_", " ")} of ${hdso.of || (hdso.inputs ?? []).map((input) => input.name).join(", ")}` : name) : "" }, h("th", { scope: "row" }, name), measured, sensed, h("td", { class: "unit" }, shortUnit(hdso?.unit))) };
   });
   const summary = h("summary", { help: "let the leg sense another value than is measured: rules, activations and scripts go by what is sensed, muscles and servos by what is measured" });
   const more = h("details", { class: "more" }, summary, clamps.map((clamp) => clamp.element));

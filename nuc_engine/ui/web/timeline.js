@@ -1,12 +1,23 @@
 // A script as it unfolds: each value over time, gradual changes step by step, as the engine makes them. Pure.
 
 /** @typedef {{time_s: number, duration_s: number, steps: number, line: number, kind: "write" | "gradual" | "request" | "sense" | "when" | "by hand",
- *   ref: number | string, data: number[] | string | null}} Entry: as the server tells it */
+ *   ref: number | string, data: number[] | string | null, writes?: {ref: number | string, data: number[] | string}[], holds_s?: number,
+ *   after_s?: number, refractory_s?: number, until_s?: number | null, times?: number}} Entry: as the server tells it; the `data`
+ *   of one that waits (`when`) is its rule */
 /** @typedef {{name: string, unit: string, isNumber: boolean, start: number | string | null, steps: {at: number, value: number | string}[]}} Course */
-/** @typedef {{at: number, until: number, steps: number, name: string, from: string, to: string, kind: Entry["kind"], line: number}} Change */
+/** @typedef {{at: number, until: number, steps: number, name: string, from: string, to: string, kind: Entry["kind"], line: number, how?: string}} Change */
 
 /** What a script shows as it stands there: it has no values of its own. */
 const SPOKEN = new Set(["sense", "when", "by hand"]);
+
+/**
+ * Say how a trigger waits: for how long its rule has to be true, and so on.
+ * @param {Entry} entry
+ */
+function waiting({ holds_s: holds, after_s: after, refractory_s: rests, until_s: until, times = 1 }) {
+  const often = times === 1 ? "once" : times ? `${times} times` : "each time";
+  return [`waits for its rule, ${often}`, holds && `true for ${holds} s`, after && `${after} s later`, rests && `then rests ${rests} s`, typeof until === "number" && `until ${until} s`].filter(Boolean).join(", ");
+}
 
 const MOST_STEPS = 4000;
 /** Steps of gradual changes that are drawn in all. */
@@ -55,7 +66,11 @@ export function unfold(entries, known, held) {
   }
   const changes = entries.map((entry) => {
     const [from, to] = sides.get(entry) ?? ["", SPOKEN.has(entry.kind) ? String(entry.data) : ""];
-    const name = SPOKEN.has(entry.kind) ? entry.kind : entry.ref === -1 ? "every value" : nameOf(entry);
+    if (entry.kind === "when") {
+      const writes = (entry.writes ?? []).map(({ ref, data }) => `${known(ref)?.name ?? ref} = ${shown(elements(data))}`).join(", ");
+      return /** @type {Change} */ ({ at: entry.time_s, until: entry.time_s, steps: 0, name: `when ${entry.data}`, from: "", to: writes, kind: entry.kind, line: entry.line, how: waiting(entry) });
+    }
+    const name = entry.kind === "sense" ? `sensed of ${nameOf(entry)}` : entry.kind === "by hand" ? entry.kind : entry.ref === -1 ? "every value" : nameOf(entry);
     return /** @type {Change} */ ({ at: entry.time_s, until: entry.time_s + entry.duration_s, steps: entry.steps, name, from, to, kind: entry.kind, line: entry.line });
   });
   return { courses, changes };

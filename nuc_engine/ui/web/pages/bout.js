@@ -365,7 +365,7 @@ function statistics(bout, second) {
     "section",
     { class: "panel", "aria-label": "steps", help: "mean and standard deviation of the steps of each window" },
     h("h3", { help: "mean and standard deviation of each window's steps, as `nuc stats` has them" }, "Steps"),
-    windows.length ? h("div", { class: "scroller-x", tabindex: 0, role: "region", "aria-label": "steps in numbers" }, table("steps of each window, mean and standard deviation", ["window", ...windows.map(({ title }) => title)], rows, "numbers")) : h("p", { class: "note" }, bout.statistics?.error ?? "nothing could be measured"),
+    windows.length ? h("div", { class: "scroller-x", tabindex: 0, role: "region", "aria-label": "steps in numbers" }, table("steps of each window, mean and standard deviation", ["window", ...windows.map(({ title }) => title)], rows, "numbers")) : h("p", { class: "note" }, bout.statistics?.problem ?? "nothing could be measured"),
   );
 }
 
@@ -387,7 +387,7 @@ function figures(bout, picture) {
     });
     return button;
   });
-  return h("section", { class: "panel", "aria-label": "figures", help: "figures as `nuc plot` draws them; each is drawn when it is asked for" }, h("h3", {}, "Figures"), h("div", { class: "actions" }, buttons.length ? buttons : "none"), place);
+  return h("section", { class: "panel", "aria-label": "figures", help: "figures as `nuc plot` draws them; each is drawn when it is asked for" }, h("h3", {}, "Figures"), h("div", { class: "actions" }, buttons.length ? buttons : h("p", { class: "note" }, "none")), place);
 }
 
 /**

@@ -120,6 +120,7 @@ export function boutsPage(context) {
         }
       } catch {
         // A bout without a picture is listed all the same.
+        known.image.hidden = !known.image.src;
         setText(known.seen, entry.outcomes ? outcomes(entry.outcomes) : "–");
       }
     }

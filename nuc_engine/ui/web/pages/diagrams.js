@@ -8,7 +8,7 @@ import { knobsOf } from "../edit.js";
 import { counted, number } from "../format.js";
 import { knobControl } from "../knob.js";
 import { actionsOf, chainOf } from "../model.js";
-import { comparisons, Firings, leafText, modulesOf, operandsIn } from "../rules.js";
+import { comparisons, Firings, leafText, modulesOf, operandsIn, signalsOf } from "../rules.js";
 import { Refused } from "../session.js";
 
 /** @typedef {import("../app.js").Context} Context */
@@ -83,7 +83,7 @@ export function diagramsPage(context) {
     names = (model?.parameters ?? []).map(({ name }) => name);
     actions = model ? actionsOf(model) : new Map();
     const joints = (model ? chainOf(model) : []).filter(({ states }) => states.length);
-    firings = new Firings(modulesOf(joints));
+    firings = new Firings(modulesOf(joints), signalsOf(model));
     fired = new Map();
     const chosen = joint.value;
     fill(joint, ...joints.map(({ name }) => h("option", { value: name, selected: name === chosen }, name)), h("option", { value: "" }, "all joints"));

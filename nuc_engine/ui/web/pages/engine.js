@@ -223,7 +223,7 @@ function configurationSection({ live, act, line, say }) {
     );
   };
   const ask = async () => {
-    if (asked || !live.open) return;
+    if (asked || !live.open || live.welcome?.daemon === null) return;
     asked = true;
     try {
       found = await live.ask("configurations");
@@ -294,7 +294,7 @@ function machineSection({ live }) {
   const heads = ["task", "period", "late, p99", "late, max", "takes, p99", "overruns"];
   let shown = "";
   return {
-    element: section("Machine", "how punctual the engine is, who is connected, and what went wrong on the way", where, h("div", { help: "of each task its period, how late it began and how long it took (99 % of the last second, and the most since the daemon began), and how often it was not done in time; below, who is connected and since when they have said nothing" }, body)),
+    element: section("Machine", "how punctual the engine is, who is connected, and what went wrong on the way", where, h("div", { help: "of each task its period on the average, how late it began and how long it took (99 % of the last second, and the most since the daemon began), and how often it was not done in time; below, who is connected and since when they have said nothing" }, body)),
     tell() {
       const { status } = live;
       setText(where, live.welcome?.daemon ?? "");
@@ -302,7 +302,7 @@ function machineSection({ live }) {
       const us = (/** @type {number | undefined} */ ns) => (ns === undefined ? "–" : `${number(ns / 1000, 0)} µs`);
       const rows = Object.entries(status.tasks ?? {}).map(([name, task]) => [
         name,
-        `${number(task.period_ns / 1e6, 2)} ms`,
+        task.period_ns ? `${number(task.period_ns.mean / 1e6, 2)} ms` : "\u2013",
         us(task.last_second?.lateness_ns?.p99),
         us(task.since_start?.lateness_ns?.max),
         us(task.last_second?.execution_ns?.p99),

@@ -195,7 +195,7 @@ async function fillVerdict({ api }, experiment, whose, part, signal) {
   try {
     const { verdict, page, folder } = await api.json(path, { signal });
     const rows = /** @type {JudgedRow[]} */ (verdict.rows ?? []);
-    const about = `${verdict.repetitions} repetitions from seed ${verdict.seed}, on ${verdict.bus}; ${folder}`;
+    const about = `${verdict.repetitions} repetitions from seed ${verdict.seed}, on ${verdict.bus.startsWith("emulated:") ? `an emulated leg${verdict.bus.slice(9) && ` (${verdict.bus.slice(9)})`}` : verdict.bus}; ${folder}`;
     fill(part, head, h("p", { class: "note" }, about), ...rows.map((row) => judged(api, path, row, signal)), page ? h("details", { help: "the page of docs/experiments, or of your own run" }, h("summary", {}, "The page, as it is written"), h("pre", { class: "page-text", tabindex: 0 }, page)) : "");
   } catch (error) {
     if (signal.aborted) return;

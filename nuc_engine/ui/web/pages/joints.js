@@ -8,7 +8,7 @@ import { clock, digitsFor, number, shortUnit } from "../format.js";
 import { knobControl } from "../knob.js";
 import { actionsOf, chainOf, described, sensesOf } from "../model.js";
 import { controlsPart, sensesPart } from "../senses.js";
-import { distance, Firings, leafText, modulesOf, operandsIn, parseRule, truth } from "../rules.js";
+import { distance, Firings, leafText, modulesOf, operandsIn, parseRule, signalsOf, truth } from "../rules.js";
 
 /** @typedef {import("../app.js").Context} Context */
 /** @typedef {import("../app.js").Page} Page */
@@ -71,7 +71,7 @@ export function jointsPage(context) {
     const { model } = live;
     const joints = model ? chainOf(model) : [];
     hdsos = new Map([...(model?.parameters ?? []), ...(model?.sensors ?? [])].map((hdso) => [hdso.name, hdso]));
-    firings = new Firings(modulesOf(joints));
+    firings = new Firings(modulesOf(joints), signalsOf(model));
     names = new Set();
     const bench = { context, hdsos, value, firings, names };
     const senses = model ? sensesOf(model) : new Map();

@@ -120,7 +120,7 @@ export function legPage(context) {
     "section",
     { class: "panel stage", "aria-label": "the leg in space" },
     h("div", { class: "toolbar" }, looks, trailOf, trailS, camera.on, h("a", { href: "#leg/virtual", class: "button", help: "an emulated leg in a process of its own: slow motion, cycle by cycle, or standing still" }, "Virtual clock \u2026")),
-    h("div", { class: "stage-canvas live" }, view.paper.canvas),
+    h("div", { class: "stage-canvas live", help: "drag to turn it, or use the arrow keys; + and - zoom; a click on a segment opens its joint" }, view.paper.canvas),
     h("div", {}, foot, note),
   );
   view.paper.canvas.setAttribute("aria-label", "the leg, drawn from its joint angles; arrow keys turn it, + and - zoom");

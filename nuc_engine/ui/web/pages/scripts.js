@@ -602,9 +602,9 @@ function timelinePart({ live }, script, values, jump) {
     if (now === listed) return;
     listed = now;
     const known = hdsosOf(live.model);
-    const cells = shown.map(({ at, until, steps, name, from: before, to: after, kind, line }) => [
-      clock(at, 3),
-      kind === "gradual" ? `over ${number(until - at, 2)} s in ${counted(steps, "step")}` : kind === "request" ? "asked for" : kind === "by hand" && until > at ? `for ${number(until - at, 2)} s` : "at once",
+    const cells = shown.map(({ at, until, steps, name, from: before, to: after, kind, line, how }) => [
+      how ? `from ${clock(at, 3)}` : clock(at, 3),
+      how ? how : kind === "gradual" ? `over ${number(until - at, 2)} s in ${counted(steps, "step")}` : kind === "request" ? "asked for" : kind === "by hand" && until > at ? `for ${number(until - at, 2)} s` : "at once",
       h("span", { help: known.get(name)?.description }, name),
       !before ? after : before === after ? `${after}, as before` : `${before} \u2192 ${after}`,
       h("button", { type: "button", class: "link", on: { click: () => jump(line) } }, `line ${line}`),
@@ -652,9 +652,10 @@ function timelinePart({ live }, script, values, jump) {
     const same = different.length ? courses.length - different.length : 0;
     const more = courses.length - same + (byHand.length ? 1 : 0) - shown.length;
     const gradual = changes.filter(({ kind }) => kind === "gradual").length;
+    const waits = changes.filter(({ kind }) => kind === "when").length;
     setText(
       note,
-      [counted(changes.length, "change"), gradual ? `${gradual} gradual` : "", `over ${clock(found.end_s, 1)}`, same ? `${same} values are written as they are in force: in the table alone` : "", more > 0 ? `${more} values more are in the table alone` : "", found.left_out ? `${found.left_out} entries are not shown` : ""].filter(Boolean).join(", "),
+      [counted(changes.length, "change"), gradual ? `${gradual} gradual` : "", waits ? `${waits} that ${waits === 1 ? "waits for its rule" : "wait for their rules"}` : "", `over ${clock(found.end_s, 1)}`, same ? `${same} values are written as they are in force: in the table alone` : "", more > 0 ? `${more} values more are in the table alone` : "", found.left_out ? `${found.left_out} entries are not shown` : ""].filter(Boolean).join(", "),
     );
     all = changes;
     page(first);
@@ -787,7 +788,7 @@ function diffLine({ sign, text, before, after }) {
  */
 function dryRunPart(context, open, script, values) {
   const { live, api } = context;
-  const duration = h("input", { type: "number", min: 0.1, max: 3600, step: "any", value: "", placeholder: "as the script, and 5 more", inputmode: "decimal" });
+  const duration = h("input", { type: "number", min: 0.1, max: 3600, step: "any", value: "", placeholder: "script + 5", inputmode: "decimal" });
   const seed = h("input", { type: "number", min: 0, step: 1, value: 0, inputmode: "numeric" });
   const done = h("ul", { class: "dry-runs" });
   const what = h("p", { class: "note" });

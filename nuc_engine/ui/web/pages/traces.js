@@ -5,7 +5,7 @@ import { csvOf } from "../export.js";
 import { keepAs } from "../fetchbout.js";
 import { clock, counted, number } from "../format.js";
 import { Lanes } from "../lanes.js";
-import { chainOf, columnHelp, stripsOf } from "../model.js";
+import { chainOf, columnHelp, described, stripsOf } from "../model.js";
 import { leaves, operandsIn, parseRule, Steps, thresholds, truth } from "../rules.js";
 import { keep as store, recall } from "../store.js";
 
@@ -13,7 +13,7 @@ import { keep as store, recall } from "../store.js";
 /** @typedef {import("../app.js").Page} Page */
 
 /** Forced switches that are marked. */
-const MOST_FORCED = 200;
+const MOST_FORCED = 5000;
 const WINDOWS_S = [1, 2, 5, 10, 20, 60, 120, 300, 600];
 const KEPT = "nuc-traces";
 const LEVELS_MS = 1000;
@@ -124,7 +124,7 @@ export function tracesPage({ live, say, line }) {
     const chosen = layout.value;
     const kept = chosen.startsWith("=") ? layouts()[chosen.slice(1)] : null;
     if (kept) setWindow(kept.windowS);
-    if (chosen) lanes.setNames(kept ? kept.names.filter((column) => live.index.has(column)) : preset(chosen));
+    if (chosen) lanes.setNames(kept ? kept.names.filter(has) : preset(chosen));
     keep();
   });
   save.addEventListener("click", () => {
@@ -139,8 +139,8 @@ export function tracesPage({ live, say, line }) {
   });
   add.addEventListener("change", () => {
     const column = add.value.trim();
-    if (!live.index.has(column)) {
-      if (column) say(`there is no column ${column}`, "bad");
+    if (!has(column)) {
+      if (column) say(`nothing that is called ${column} changes with time here: choose from the list`, "bad");
       return;
     }
     lanes.setNames([...lanes.names, column]);
@@ -152,7 +152,7 @@ export function tracesPage({ live, say, line }) {
     const [source] = lanes.sources;
     if (!source) return;
     const to = end();
-    const { parts, count } = csvOf(source, lanes.names, to - windowS, to, Number.isNaN(live.start) ? 0 : live.start);
+    const { parts, count } = csvOf(source, lanes.names, to - windowS, to, Number.isNaN(live.start) ? 0 : live.start, lanes.sources[1]);
     keepAs(parts, `${live.configuration}_traces.csv`);
     say(`${counted(count, "record")} of ${counted(lanes.names.length, "trace")}, into your downloads`, "good");
   });
@@ -332,14 +332,37 @@ export function tracesPage({ live, say, line }) {
 
   // --- a model ---
 
+  const has = (/** @type {string} */ column) => live.index.has(column) || live.sampled.index.has(column);
+  const hdsoOf = (/** @type {string} */ column) => column.replace(/\[\d+\]$/, "");
+  const unitOf = (/** @type {string} */ column) => {
+    const known = live.index.get(column);
+    if (known !== undefined) return live.columns[known].unit;
+    return column.endsWith("_us") ? "\u00b5s" : live.model?.parameters.find(({ name }) => name === hdsoOf(column))?.unit ?? "";
+  };
+  /** Let lanes have what is sampled, and the list its names. */
+  const followSampled = () => {
+    const { ring, index } = live.sampled;
+    const [source] = lanes.sources;
+    if (source) lanes.sources = [source, { ring, time: 0, index, unit: unitOf, label: "sampled", sampled: true }];
+    const records = live.columns.map(({ name: column }) => column).filter((column) => !["time", "cycle", "mode"].includes(column) && !column.endsWith(".stamp"));
+    fill(list, ...[...records, ...[...index.keys()].slice(1)].map((column) => h("option", { value: column }, unitOf(column))));
+    lanes.spoil();
+  };
+  live.addEventListener("newly sampled", () => {
+    followSampled();
+    // Those of a kept layout may be known only now.
+    const kept = layouts()[""];
+    if (kept && kept.names.some((column) => live.sampled.index.has(column) && !lanes.names.includes(column))) lanes.setNames(kept.names.filter(has));
+  });
   const make = () => {
     const { model } = live;
-    lanes.sources = [{ ring: live.ring, time: live.timeColumn, index: live.index, unit: (column) => live.columns[live.index.get(column) ?? -1]?.unit ?? "", label: "live" }];
+    lanes.sources = [{ ring: live.ring, time: live.timeColumn, index: live.index, unit: unitOf, label: "live" }];
+    followSampled();
     if (!model) return;
     lanes.actions = stripsOf(model);
     const help = columnHelp(model);
-    lanes.helpFor = (column) => help.get(column)?.help ?? "";
-    fill(list, ...live.columns.filter(({ name: column }) => !["time", "cycle", "mode"].includes(column) && !column.endsWith(".stamp")).map(({ name: column, unit }) => h("option", { value: column }, unit)));
+    const parameters = new Map(model.parameters.map((hdso) => [hdso.name, described(hdso)]));
+    lanes.helpFor = (column) => help.get(column)?.help ?? parameters.get(hdsoOf(column)) ?? (column.startsWith("task.") ? "how much later than its time the task began in the last second, \u00b5s: the most, or what 99 % stay below" : "");
     fill(
       when,
       h("option", { value: "" }, "no trigger"),
@@ -357,7 +380,7 @@ export function tracesPage({ live, say, line }) {
     newRing();
     void askLevels();
     const kept = layouts()[""];
-    const known = kept?.names.filter((column) => live.index.has(column)) ?? [];
+    const known = kept?.names.filter(has) ?? [];
     if (kept) setWindow(kept.windowS);
     lanes.setNames(known.length ? known : preset("*default"));
     showLayouts();
@@ -390,6 +413,7 @@ export function tracesPage({ live, say, line }) {
       newRing();
       if (performance.now() - askedAt > LEVELS_MS) void askLevels();
       if (source && source.ring !== live.ring) source.ring = live.ring;
+      if (lanes.sources[1]?.ring !== live.sampled.ring) followSampled();
       const to = end();
       const start = Number.isNaN(live.start) ? newest() : live.start;
       const relative = Number.isNaN(live.start);
