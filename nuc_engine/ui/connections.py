@@ -6,9 +6,11 @@ A torque-off button needs a file too, at the moment it is pressed.
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 MOST_CONNECTIONS = 256
@@ -80,7 +82,10 @@ class BoundedProtocol(H11Protocol):
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn's WebSocket, which by itself hears as many small frames as come before anybody is known."""
+    """uvicorn's WebSocket, which by itself hears as many small frames as come before anybody is known.
+
+    One that a frame has ended that is none is over for who still sends on it, and nobody's mistake.
+    """
 
     _strange = 0
 
@@ -92,3 +97,17 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self.transport.abort()
         else:
             super().data_received(data)
+
+    def handle_ping(self) -> None:
+        """Answer whoever is still there."""
+        if not self.transport.is_closing():
+            super().handle_ping()
+
+    async def send(self, message: Any) -> None:
+        """Send; raises ClientDisconnected at the end."""
+        try:
+            await super().send(message)
+        except RuntimeError as error:
+            if self.close_sent and message["type"] == "websocket.send":
+                raise ClientDisconnected from error
+            raise

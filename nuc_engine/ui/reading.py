@@ -118,7 +118,7 @@ def describe(folder: Path) -> bytes:
             "events": sorted(events_of(folder, bout), key=lambda event: event["time_s"])[:_MOST_EVENTS],
             "columns": [{"name": "time_s", "unit": "s"}, *_columns(table)],
             "logs": {name: len(log) for name, log in _logs(bout).items()},
-            "model": None if logs is None else describe_model(logs.model, logs.plan),
+            "model": None if logs is None else plain(describe_model(logs.model, logs.plan)),
             "plant": scene_of(folder / PLANT_SPEC_FILE, _base_z_cm(bout)),
             "begin_s": bout.begin_s,
             "end_s": bout.end_s,
@@ -337,6 +337,8 @@ def loaded(folder: Path) -> Bout:
         for name in (*DATA_LOGS, PLANT_LOG, MANIFEST_FILE)
         if (found := _stat(folder / name)) is not None
     )
+    if odd := [name for name in (*DATA_LOGS, PLANT_LOG, EVENT_LOG, NOTES_FILE) if _endless(folder / name)]:
+        raise AnalysisError(f"{folder}: {', '.join(odd)} is no file, but a pipe or a device, which may have no end")
     if (manifest := _stat(folder / MANIFEST_FILE)) is not None and manifest.st_size > MOST_MANIFEST_BYTES:
         raise AnalysisError(f"{folder}: its manifest has more than {MOST_MANIFEST_BYTES >> 20} MiB")
     if sum(size for size, _ in sizes) > MOST_LOG_BYTES:
@@ -348,6 +350,10 @@ def loaded(folder: Path) -> Bout:
 def _load(folder: Path, sizes: object) -> Bout:
     del sizes
     return load_bout(folder)
+
+
+def _endless(path: Path) -> bool:
+    return path.exists() and not path.is_file()
 
 
 def _stat(path: Path) -> os.stat_result | None:
