@@ -22,6 +22,7 @@ pytest.importorskip("websockets", reason="the extra ui is not installed")
 
 from benchmarks.webfuzz import handshakes
 from nuc_engine.machine.locations import find_configuration, find_verdicts
+from nuc_engine.recording.files import EVENT_LOG, MANIFEST_FILE, NOTES_FILE
 from tests.realtime.daemon import wait_for
 from tests.realtime.page import Ui
 from tests.realtime.served import repeat_disturbed
@@ -70,17 +71,17 @@ def write_hostile_bouts(served, whole):
     for number, name in enumerate(FOLDERS):
         folder = os.path.join(os.fsencode(served.data), name)  # a name that is no text
         shutil.copytree(os.fsencode(whole), folder)
-        manifest = json.loads((whole / "manifest.json").read_text())
+        manifest = json.loads((whole / MANIFEST_FILE).read_text())
         texts = ("configuration", "script", "state", "clock", "started", "outcome", "author", "host", "version")
         manifest |= dict.fromkeys(texts[: 3 * (number % 4)], MARKUP)
         manifest["labels"] = {MARKUP: MARKUP, "__proto__": MARKUP, "constructor": "x"}
         manifest["notes"] = [{"what": "note", "text": MARKUP, "time_s": 0.1, "author": MARKUP}]
         manifest[MARKUP] = {"__proto__": {"hacked": 1}, "deep": [[[MARKUP]]], "huge": 10**300}
-        with open(os.path.join(folder, b"manifest.json"), "w") as file:
+        with open(os.path.join(folder, os.fsencode(MANIFEST_FILE)), "w") as file:
             json.dump(manifest, file)
-        with open(os.path.join(folder, b"notes.jsonl"), "a") as file:
+        with open(os.path.join(folder, os.fsencode(NOTES_FILE)), "a") as file:
             file.write(json.dumps({"time_s": 0.1, "what": MARKUP, "text": MARKUP}) + "\n")
-        with open(os.path.join(folder, b"events.log"), "a") as file:
+        with open(os.path.join(folder, os.fsencode(EVENT_LOG)), "a") as file:
             file.write(f"100000000 {MARKUP}\n")
         with open(os.path.join(folder, b"<svg onload=hacked=1>.svg"), "w") as file:
             file.write('<svg xmlns="http://www.w3.org/2000/svg" onload="hacked=1"><script>hacked=1</script></svg>')

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.server import ServerState
 
 from nuc_engine.ui import connections
@@ -176,3 +177,21 @@ def test_so_much_is_heard_of_who_has_not_said_whose_it_is(known: bool) -> None:
 
 def test_what_is_read_at_once_is_little() -> None:
     with_one(lambda _, transport, __: vars(transport).get("max_size") == READ_BYTES or pytest.fail("all there is"))
+
+
+def test_what_is_sent_after_a_frame_that_is_none_is_sent_to_nobody() -> None:
+    async def sent(socket: Any) -> None:
+        await socket.send({"type": "websocket.accept"})
+        socket.data_received(b"\xff\x80\x01\x02\x03\x04")
+        with pytest.raises(ClientDisconnected):
+            await socket.send({"type": "websocket.send", "text": "x"})
+        with pytest.raises(RuntimeError):
+            await socket.send({"type": "nothing"})
+
+    def what(protocol: BoundedProtocol, transport: Transport, timers: Timers) -> None:
+        protocol.data_received(UPGRADE)
+        # The loop is under way, and nothing in it waits.
+        with pytest.raises(StopIteration):
+            sent(transport.protocol).send(None)
+
+    with_one(what)
