@@ -380,7 +380,7 @@ def _table(became: Counter[tuple[str, str]], took_s: float, before: Held, most: 
         "Before, every route was visited once: each of the three processes that read for the page is started by the "
         "first who asks for it, and holds eight pipes. A job holds four descriptors (both ends of a terminal, two "
         "pipes) while it runs, one on the virtual clock a fifth, its records, as long as it is kept; at most three "
-        "run, at most 16 are kept.",
+        "run, at most 16 are kept, so that there is an end to both.",
         "",
     ]
     return "\n".join(lines)
