@@ -241,6 +241,13 @@ def requests(port: int, secret: str) -> list[Asked]:
     ]
 
 
+def visit(port: int, secret: str) -> None:
+    """Ask for everything once, as it should be: what reads is started by the first who asks for it, and stays."""
+    for request in requests(port, secret):
+        _thrown(port, request.raw(), b"")
+    forget_jobs(port, secret)
+
+
 def routes() -> Sequence[BaseRoute]:
     """Return every route of the server, as it has them itself."""
     _, _, more = pages_of(Path(), Path(), lambda: False)
@@ -307,11 +314,9 @@ def main() -> None:
 def _tried(ui: subprocess.Popen[str], folder: str, port: int, page: Path, inputs: int) -> tuple[list[str], str]:
     """Throw; return what is wrong, and the table."""
     secret = _session(port, page)
-    # Readers are started by the first that asks for them, and stay.
-    for request in requests(port, secret):
-        _thrown(port, request.raw(), b"")
+    visit(port, secret)
     throw(port, secret, 300, seed=0)
-    _forget_jobs(port, secret)
+    forget_jobs(port, secret)
     (address,) = Path(folder).glob("**/command")
     with Client(f"ipc://{address}", name="listener") as client:
         events = client.listen()
@@ -320,7 +325,7 @@ def _tried(ui: subprocess.Popen[str], folder: str, port: int, page: Path, inputs
         became = throw(port, secret, inputs, seed=1)
         took_s = time.monotonic() - begun
         most = _held(ui.pid)
-        _forget_jobs(port, secret)
+        forget_jobs(port, secret)
         until = time.monotonic() + 60
         while (after := _held(ui.pid))[0] > before[0] and time.monotonic() < until:
             time.sleep(1)
@@ -344,7 +349,7 @@ def _heard(client: Client) -> dict[str, Any]:
     return {**found, "turned away": status.connections.get("turned_away")}
 
 
-def _forget_jobs(port: int, secret: str) -> None:
+def forget_jobs(port: int, secret: str) -> None:
     """End what right requests have begun. Jobs are numbered from 1."""
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     with closing(link):

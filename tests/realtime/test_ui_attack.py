@@ -374,3 +374,22 @@ def test_odd_requests_get_nothing_and_none_hides_behind_another(ui):
         assert b"x-secret" not in said.lower()
         assert len(statuses) <= 1, (request[:80], "one request, one answer")
     wait_for(ui.answers, "an answer of the page's server", ui)
+
+
+def test_no_websocket_is_compressed_and_none_takes_more_than_its_bound(served, tmp_path):
+    ui = Ui(tmp_path, "--address", f"ipc://{served.sockets}/command")
+    try:
+        ui.begin()
+        asked = b"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n\r\n"
+        for opening in handshakes(ui.port):
+            with socket.create_connection(("127.0.0.1", ui.port), timeout=10) as link:
+                link.sendall(opening.removesuffix(b"\r\n") + asked)
+                answer = link.recv(4096).lower()
+            assert answer.startswith(b"http/1.1 101")
+            assert b"extensions" not in answer
+        with ui.tab() as tab:
+            tab.link.send(json.dumps({"id": 1, "method": "get", "params": {"names": ["x" * 70_000]}}))
+            wait_for(lambda: tab.closed is not None, "the end of the one that says too much", ui)
+            assert tab.closed == 1009
+    finally:
+        ui.end()
