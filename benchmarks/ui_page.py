@@ -45,6 +45,25 @@ CHOOSE = """count => {
   nuc.live.dispatchEvent(new Event('layout'));
 }"""
 
+PRESSES = 20
+NOTE_ANSWER = """() => {
+  globalThis.answered = null;
+  const button = document.getElementById('torque-off');
+  let pressed = NaN;
+  button.addEventListener('pointerdown', (event) => { pressed = event.timeStamp; }, { capture: true, once: true });
+  nuc.stopLine.addEventListener('answered', () => {
+    const confirmed = Object.values(nuc.stopLine.answer?.confirmed_ns ?? {});
+    globalThis.answered = [performance.now() - pressed, Math.max(...confirmed) / 1e6];
+  }, { once: true });
+}"""
+BEGIN = """async () => {
+  const asked = (what) => nuc.live.ask(what, {}).then(() => true, () => false);
+  while (nuc.live.status.mode !== 'RUNNING' && !(await asked('run'))) {
+    await asked('arm');
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}"""
+
 
 def share(values: Sequence[float], part: float) -> float:
     return sorted(values)[min(len(values) - 1, int(part * len(values)))]
@@ -66,6 +85,24 @@ def tab_pid(watched: Any) -> int:
 def row(name: str, values: Sequence[float], unit: str = "ms") -> None:
     middle, late = statistics.median(values), share(values, 0.95)
     print(f"{name:<34} p50 {middle:6.1f}  p95 {late:6.1f}  max {max(values):6.1f} {unit}")
+
+
+def presses(watched: Any) -> tuple[Sequence[float], Sequence[float]]:
+    """Press torque off; return ms until the page has the answer, and until every servo had confirmed."""
+    box = watched.page.locator("#torque-off").bounding_box()
+    assert box is not None
+    whole_ms, bus_ms = list[float](), list[float]()
+    for _ in range(PRESSES):
+        watched.page.evaluate(BEGIN)
+        watched.page.wait_for_timeout(500)
+        watched.page.evaluate(NOTE_ANSWER)
+        watched.page.mouse.move(box["x"] + 20, box["y"] + 20)
+        watched.page.mouse.down()
+        whole, bus = watched.page.wait_for_function("() => globalThis.answered").json_value()
+        watched.page.mouse.up()
+        whole_ms.append(whole)
+        bus_ms.append(bus)
+    return whole_ms, bus_ms
 
 
 def measure(minutes: float) -> None:
@@ -100,10 +137,13 @@ def measure(minutes: float) -> None:
                 frames = told[0]
                 memory.append(resident_mb(pid))
             ages, shown, missed = watched.page.evaluate("[ages, shown, nuc.live.missed]")
+            whole_ms, bus_ms = presses(watched)
             lanes = watched.page.evaluate("document.querySelectorAll('.lane').length")
             row("age of a record in the page", [age - offset_ms for age in ages])
             row("age in the picture that shows it", [age - offset_ms for age in shown])
             row(f"work for a picture, {lanes} traces", work)
+            row("torque off, from press to answer", whole_ms)
+            row("of it until all servos confirmed", bus_ms)
             print(f"{'pictures a second':<34} {len(work) / (60 * minutes):6.1f}")
             print(f"{'records missed':<34} {missed:6d}")
             half = len(memory) // 2

@@ -19,18 +19,18 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from time import monotonic
 
 import uvicorn
+from starlette.routing import BaseRoute
 
 from nuc_engine.client import Client, ClientError, Keys
 from nuc_engine.ui.access import TOKEN_S, PageAccess
 from nuc_engine.ui.bench import BenchTools
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.bridge import DaemonBridge
-from nuc_engine.ui.connections import MOST_CONNECTIONS, BoundedProtocol
+from nuc_engine.ui.connections import MOST_CONNECTIONS, BoundedProtocol, BoundedWebSocket
 from nuc_engine.ui.diagrams import DiagramPages
 from nuc_engine.ui.experiments import ExperimentPages
 from nuc_engine.ui.scripts import ScriptPages
@@ -43,6 +43,9 @@ from nuc_engine.ui.virtual import VirtualPages
 
 _HOST = "127.0.0.1"
 _END_S = 12.0
+_BACKLOG = 128
+"""Connections that are taken at once, before anything else has its turn."""
+_LONGEST_HEAD = 16_384
 _LISTENS = re.compile(r"nuc serve: listens at (ipc://\S+)")
 _REDIRECT = """<!doctype html><meta charset="utf-8"><title>nuc ui</title>
 <meta http-equiv="refresh" content="0;url={url}"><a href="{url}">nuc ui</a>
@@ -93,17 +96,10 @@ async def _serve(
 ) -> None:
     async with AsyncExitStack() as stack:
         spare = stack.enter_context(tempfile.TemporaryDirectory(prefix="nuc-ui-"))
-        bouts = BoutPages(wanted.data, Path(spare))
+        bouts, virtual, more = pages_of(wanted.data, Path(spare), lambda: workbench.drives)
         stack.push_async_callback(bouts.close)
-        scripts, bench = ScriptPages(bouts.readers, bouts.jobs), BenchTools(bouts.jobs)
-        experiments = ExperimentPages(bouts.readers, bouts.jobs, wanted.data, lambda: workbench.drives)
-        virtual = VirtualPages(bouts.readers, bouts.jobs, lambda: workbench.drives)
         stack.push_async_callback(virtual.close)
-        diagrams = DiagramPages(bouts.readers)
-        more = [page.routes() for page in (bouts, scripts, bench, experiments, virtual, diagrams)]
-        workbench = Workbench(
-            access, wanted.author, more=chain.from_iterable(more), emulated=wanted.emulated, way=wanted.way
-        )
+        workbench = Workbench(access, wanted.author, more=more, emulated=wanted.emulated, way=wanted.way)
         if wanted.address:
             bridge = workbench.bridge = DaemonBridge(wanted.address, name=f"{wanted.author} (nuc ui)", keys=wanted.keys)
             ssh = SshOffPath(ssh_words(wanted.off_by_ssh)) if wanted.off_by_ssh else None
@@ -129,6 +125,18 @@ async def _serve(
         if sys.platform != "win32":  # a terminal that is closed is an end like any other
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, server.handle_exit, signal.SIGHUP, None)
         await server.serve(sockets=[listening])
+
+
+def pages_of(
+    data: Path, spare: Path, drives: Callable[[], bool]
+) -> tuple[BoutPages, VirtualPages, Sequence[BaseRoute]]:
+    """Return the pages that are to be closed, and the routes of all there are beside the workbench's own."""
+    bouts = BoutPages(data, spare)
+    readers, jobs = bouts.readers, bouts.jobs
+    virtual = VirtualPages(readers, jobs, drives)
+    experiments = ExperimentPages(readers, jobs, data, drives)
+    others = (ScriptPages(readers, jobs), BenchTools(jobs), experiments, DiagramPages(readers))
+    return bouts, virtual, [route for page in (bouts, *others, virtual) for route in page.routes()]
 
 
 class _PageServer(uvicorn.Server):
@@ -163,7 +171,7 @@ def _config(workbench: Workbench) -> uvicorn.Config:
     return uvicorn.Config(
         workbench.app(),
         http=BoundedProtocol,
-        ws="websockets-sansio",
+        ws=BoundedWebSocket,
         ws_max_size=65_536,
         ws_per_message_deflate=False,
         ws_ping_interval=None,  # the page's own heartbeat says more
@@ -174,6 +182,8 @@ def _config(workbench: Workbench) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         limit_concurrency=MOST_CONNECTIONS,
+        backlog=_BACKLOG,
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
         timeout_graceful_shutdown=1,
     )
 

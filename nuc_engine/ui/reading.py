@@ -119,7 +119,7 @@ def describe(folder: Path) -> bytes:
             "events": sorted(events_of(folder, bout), key=lambda event: event["time_s"])[:_MOST_EVENTS],
             "columns": [{"name": "time_s", "unit": "s"}, *_columns(table)],
             "logs": {name: len(log) for name, log in _logs(bout).items()},
-            "model": None if logs is None else describe_model(logs.model, logs.plan),
+            "model": None if logs is None else plain(describe_model(logs.model, logs.plan)),
             "plant": scene_of(folder / PLANT_SPEC_FILE, _base_z_cm(bout)),
             "begin_s": bout.begin_s,
             "end_s": bout.end_s,
@@ -347,6 +347,8 @@ def _sizes(folder: Path) -> object:
         for name in (*DATA_LOGS, PLANT_LOG, MANIFEST_FILE)
         if (found := _stat(folder / name)) is not None
     )
+    if odd := [name for name in (*DATA_LOGS, PLANT_LOG, EVENT_LOG, NOTES_FILE) if _endless(folder / name)]:
+        raise AnalysisError(f"{folder}: {', '.join(odd)} is no file, but a pipe or a device, which may have no end")
     if (manifest := _stat(folder / MANIFEST_FILE)) is not None and manifest.st_size > MOST_MANIFEST_BYTES:
         raise AnalysisError(f"{folder}: its manifest has more than {MOST_MANIFEST_BYTES >> 20} MiB")
     if sum(size for size, _ in sizes) > MOST_LOG_BYTES:
@@ -366,6 +368,10 @@ def _load_body(folder: Path, sizes: object) -> tuple[Bout, bool]:
         return _load(folder, sizes), True
     except BoutError:  # of several legs, if the same does not keep it from being read at all
         return load_bout(folder, whole_body=True), False
+
+
+def _endless(path: Path) -> bool:
+    return path.exists() and not path.is_file()
 
 
 def _stat(path: Path) -> os.stat_result | None:

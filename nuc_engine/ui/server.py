@@ -102,7 +102,11 @@ class Workbench:
 
     def app(self) -> ASGIApp:
         """Return the application."""
-        routes: list[BaseRoute] = [
+        return RequestGuard(Starlette(routes=self.routes()), self.access)
+
+    def routes(self) -> list[BaseRoute]:
+        """Return everything that can be asked for."""
+        return [
             Route("/api/session", self.open_session, methods=["POST"]),
             Route("/api/token", self.new_token, methods=["POST"]),
             Route("/api/ask/{tab}", self.ask, methods=["POST"]),
@@ -111,7 +115,6 @@ class Workbench:
             WebSocketRoute("/stop", self.stop_button),
             Route("/{path:path}", self.static, methods=["GET"]),
         ]
-        return RequestGuard(Starlette(routes=routes), self.access)
 
     @property
     def drives(self) -> bool:
@@ -209,7 +212,10 @@ class Workbench:
             with suppress(WebSocketDisconnect, OSError):
                 await socket.send_text(msgspec.json.encode({"proof": proof}).decode())
             first = await _message(socket)
-        return first is not None and self.access.knows(first.session)
+        if first is None or not self.access.knows(first.session):
+            return False
+        socket.scope[KNOWN] = True
+        return True
 
     def _client(self) -> TabClient | None:
         bridge = self.bridge

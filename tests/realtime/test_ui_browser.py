@@ -10,6 +10,7 @@ import threading
 import time  # noqa: TID251  real processes live on the real clock
 from contextlib import suppress
 from itertools import groupby, pairwise
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -23,7 +24,15 @@ from websockets.sync.server import serve as serve_lies
 from nuc_engine.analysis.load import load_bout
 from tests.realtime.daemon import MS, assert_limp_within, wait_for
 from tests.realtime.served import Served, repeat_disturbed
-from tests.realtime.ui_browser import another, monotonic_ns, needs_axe, needs_browser, server
+from tests.realtime.ui_browser import (
+    another,
+    in_a_bout,
+    monotonic_ns,
+    needs_axe,
+    needs_browser,
+    server,
+    written,
+)
 
 pytestmark = needs_browser
 
@@ -127,6 +136,66 @@ def test_what_the_page_shows_is_what_the_log_holds(served, ui, tab, stalls):
     assert held["time"][shown[0]] - start == pytest.approx(data.motor.t_s[0], abs=0.015), (
         "engine time of the first record"
     )
+
+
+HELD_STATES = """() => { const { ring, index, columns, start } = nuc.live, bout = index.get('bout');
+  const first = Array.from({length: ring.end - ring.begin}, (_, n) => ring.begin + n);
+  const of = first.filter((record) => ring.at(bout, record) === ring.at(bout, ring.end - 1));
+  const whole = (name) => of.map((record) => ring.at(index.get(name), record));
+  const names = columns.map(({name}) => name).filter((name) => name.endsWith('.state'));
+  return { cycles: whole('cycle'), times: whole('time').map((time) => time - start),
+    states: Object.fromEntries(names.map((name) => [name, whole(name)])), missed: nuc.live.missed }; }"""
+EDITED = "FT_flux_FTang"
+
+
+def switched(times, codes):
+    """Return when which code came, the first included."""
+    runs = [k for k in range(len(codes)) if not k or codes[k] != codes[k - 1]]
+    return [(times[k], int(codes[k])) for k in runs]
+
+
+def test_of_a_minute_with_edits_no_switch_is_lost_and_none_invented(served, ui, tab, stalls):
+    """Every switch of every joint, in order, at the record after it; every edit of the page in the data, in order."""
+    watched = tab(ui)
+    watched.await_live()
+    sent: list[float] = []
+    held: dict[str, Any] = {}
+
+    def trial():
+        sent.clear()
+        watched.begin(served, "joints")
+        watched.until("() => nuc.live.starts.has(nuc.live.bout)")
+        bout, begun = served.words()["bout"], time.monotonic()
+        while time.monotonic() - begun < 60.0:
+            sent.append(64.0 + len(sent) % 12 / 2)
+            change = [EDITED, sent[-1]]
+            watched.page.evaluate("change => nuc.live.ask('set', { changes: [change] })", change)
+            watched.page.wait_for_timeout(1000)
+        told = served.words()
+        assert (told["mode"], told["bout"]) == ("RUNNING", bout), "the bout has ended"
+        held.update(watched.page.evaluate(HELD_STATES))
+
+    in_a_bout(stalls, served, trial)
+    folder = served.bouts()[-1]
+    watched.page.evaluate("nuc.live.ask('stop', {})")
+    served.await_whole(folder)
+    assert held["missed"] == 0
+    assert {b - a for a, b in pairwise(held["cycles"])} == {1}
+    assert held["times"][-1] > 59.0
+    assert [value for _, value in written(folder, EDITED)] == sent
+    data, switches = load_bout(folder), 0
+    for joint in data.joints:
+        codes = [code for code in held["states"][f"{joint.name}.state"] if code is not None]
+        shown = switched(held["times"], codes)
+        logged = switched(data.states.t_s, data.states.column(joint.action))
+        logged = [each for each in logged if each[0] <= held["times"][-1]]
+        assert [code for _, code in shown] == [code for _, code in logged][: len(shown)]
+        assert len(logged) - len(shown) <= 1, "at most what came after the last record"
+        late_s = [at - then for (at, _), (then, _) in zip(shown[1:], logged[1:], strict=False)]
+        assert all(-0.001 < each < 0.05 for each in late_s), late_s
+        switches += len(shown)
+    assert switches > 100
+    watched.leave(served)
 
 
 def test_traces_that_are_exported_are_the_logs_to_float32(served, ui, tab, tmp_path):

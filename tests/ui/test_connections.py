@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.server import ServerState
 
 from nuc_engine.ui import connections
-from nuc_engine.ui.connections import FIRST_REQUEST_S, KNOWN, STRANGER_S, BoundedProtocol
+from nuc_engine.ui.connections import (
+    FIRST_REQUEST_S,
+    KNOWN,
+    MOST_STRANGE,
+    MOST_STRANGE_MESSAGES,
+    READ_BYTES,
+    STRANGER_S,
+    BoundedProtocol,
+    BoundedWebSocket,
+)
 
 UPGRADE = (
     b"GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -27,6 +38,9 @@ class Transport:
 
     def abort(self) -> None:
         self.aborted = True
+
+    def set_protocol(self, protocol: Any) -> None:
+        self.protocol = protocol
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return default
@@ -65,7 +79,7 @@ def with_one(what: Callable[[BoundedProtocol, Transport, Timers], None], others:
     """Open a connection beside so many others."""
 
     async def work() -> None:
-        config = uvicorn.Config(app, http=BoundedProtocol, ws="websockets-sansio", log_config=None, lifespan="off")
+        config = uvicorn.Config(app, http=BoundedProtocol, ws=BoundedWebSocket, log_config=None, lifespan="off")
         config.load()
         timers, state, transport = Timers(asyncio.get_running_loop()), ServerState(), Transport()
         state.connections.update(object() for _ in range(others))  # pyright: ignore[reportArgumentType]
@@ -124,3 +138,60 @@ def test_one_connection_too_many_is_closed_unheard(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
     with_one(lambda _, transport, __: [transport.aborted] == [False] or pytest.fail("there was room"), 2)
     with_one(lambda _, transport, __: [transport.aborted] == [True] or pytest.fail("there was none"), 3)
+
+
+PING = b"\x89\x80\x01\x02\x03\x04"
+CHUNK = b"1\r\nx\r\n"
+
+
+def heard(protocol: Any, transport: Transport, piece: bytes, most: int) -> int:
+    """Say so much at most in small pieces, as they are read; return how much of it was heard."""
+    pieces = READ_BYTES // len(piece)
+    for said in itertools.count(0, pieces * len(piece)):
+        if said > most or transport.aborted:
+            return said
+        protocol.data_received(piece * pieces)
+    raise AssertionError
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_so_much_is_heard_of_who_has_not_said_whose_it_is(known: bool) -> None:
+    def requests(protocol: BoundedProtocol, transport: Transport, timers: Timers) -> None:
+        protocol.data_received(b"POST /api/x HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+        if known:
+            protocol.scope[KNOWN] = True  # pyright: ignore[reportGeneralTypeIssues]  as the guard does
+        assert (heard(protocol, transport, CHUNK, 3 * MOST_STRANGE) > 2 * MOST_STRANGE) is known
+        assert transport.aborted is not known
+
+    def messages(protocol: BoundedProtocol, transport: Transport, timers: Timers) -> None:
+        protocol.data_received(UPGRADE)
+        socket = transport.protocol
+        if known:
+            socket.scope[KNOWN] = True
+        assert (heard(socket, transport, PING, 3 * MOST_STRANGE_MESSAGES) > 2 * MOST_STRANGE_MESSAGES) is known
+        assert transport.aborted is not known
+
+    with_one(requests)
+    with_one(messages)
+
+
+def test_what_is_read_at_once_is_little() -> None:
+    with_one(lambda _, transport, __: vars(transport).get("max_size") == READ_BYTES or pytest.fail("all there is"))
+
+
+def test_what_is_sent_after_a_frame_that_is_none_is_sent_to_nobody() -> None:
+    async def sent(socket: Any) -> None:
+        await socket.send({"type": "websocket.accept"})
+        socket.data_received(b"\xff\x80\x01\x02\x03\x04")
+        with pytest.raises(ClientDisconnected):
+            await socket.send({"type": "websocket.send", "text": "x"})
+        with pytest.raises(RuntimeError):
+            await socket.send({"type": "nothing"})
+
+    def what(protocol: BoundedProtocol, transport: Transport, timers: Timers) -> None:
+        protocol.data_received(UPGRADE)
+        # The loop is under way, and nothing in it waits.
+        with pytest.raises(StopIteration):
+            sent(transport.protocol).send(None)
+
+    with_one(what)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import struct
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +22,7 @@ from hypothesis.extra import numpy as arrays
 from nuc_engine import BoutSpec, run_bout
 from nuc_engine.analysis import load_bout
 from nuc_engine.analysis.errors import AnalysisError
+from nuc_engine.recording.files import EVENT_LOG, MOTOR_LOG
 from nuc_engine.ui import reading
 
 
@@ -254,3 +256,22 @@ def test_a_manifest_of_any_size_and_logs_of_events_of_any_size_cost_no_more_than
     assert "MiB" in entry.problem
     with pytest.raises(AnalysisError, match="MiB"):
         reading.describe(bout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there are neither such names nor such files")
+def test_a_bout_in_a_folder_whose_name_is_no_text_is_read(folder: Path, tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe\xc3"))
+    shutil.copytree(folder, odd)
+    assert json.loads(reading.describe(odd))["end_s"] > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there are neither such names nor such files")
+def test_nobody_waits_for_a_log_that_has_no_end(folder: Path, tmp_path: Path) -> None:
+    for name, make in ((MOTOR_LOG, os.mkfifo), (EVENT_LOG, lambda path: os.symlink("/dev/zero", path))):
+        bout = tmp_path / name
+        shutil.copytree(folder, bout)
+        (bout / name).unlink(missing_ok=True)
+        make(bout / name)
+        good, told = reading.guarded(reading.describe, bout)
+        assert not good
+        assert "no file, but a pipe or a device" in told
