@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from drivers.units import NS_PER_S
 from nuc_engine.realtime.errors import RealtimeError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _UNIT_BITS, _STEP_BITS = 5, 5
 _STEPS = 1 << _STEP_BITS
@@ -156,6 +158,8 @@ def _periods(words: Sequence[int]) -> dict[str, int | float] | None:
 
 
 def _block(words: memoryview, block: int) -> dict[str, object]:
+    import numpy as np  # for who reads: the processes that write do without
+
     # A copy, and counted here: the writer may be in the middle of a run, with some of its numbers in and some not.
     copy = np.frombuffer(words[block : block + _BLOCK].tobytes(), np.int64)
     late, took = np.add.accumulate(copy[_LATE:].reshape(2, _BUCKETS), axis=1)

@@ -20,7 +20,7 @@ HDSO_LOG = "HDSOlog.xml"
 NOTES_FILE = "Notes.jsonl"
 
 MANIFEST_FILE = "manifest.json"
-MANIFEST_DRAFT = MANIFEST_FILE + ".new"
+MANIFEST_DRAFT = "manifest.json.new"
 """What becomes the manifest once it is whole."""
 COLUMNS_FILE = "columns.json"
 SCRIPT_FILE = "scriptfile.xml"
