@@ -17,10 +17,16 @@ from pathlib import Path
 import click
 
 ROOT = Path(__file__).parents[1]
+LEGS = 5
+"""Legs of four joints side by side: a body."""
+BODIES = {"mujoco": "each a MuJoCo leg", "loopback": "without physics"}
 
 CHILD = """
-import json, sys
+import json, sys, tempfile
+from pathlib import Path
 from benchmarks import __main__ as bench, parts
+from benchmarks.bodies import make_body
+from benchmarks.scaling import whole_bout
 from benchmarks.stand_ins import repeat_joint
 from nuc_engine.machine.core import core
 seconds = int(sys.argv[1])
@@ -30,8 +36,14 @@ knee = next(joint.index for joint in reversed(plan.joints) if joint.states)
 parts.whole_bout(1)
 found = {"core": core(), "whole": parts.whole_bout(seconds), "bare": parts.bare_physics(plan, leg)}
 found |= {f"tick {n}": bench.tick(repeat_joint(plan, knee, n)) for n in (4, 18, 100)}
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    body = make_body(folder / "body", legs=LEGS)
+    for kind in ("mujoco", "loopback"):
+        whole_bout(body, folder / f"{kind} warms up", 1, LEGS, kind)
+        found[kind] = parts.timed(lambda: whole_bout(body, folder / kind, seconds, LEGS, kind))
 print(json.dumps(found))
-"""
+""".replace("LEGS", str(LEGS))
 
 
 def _measure(seconds: int, *, pure: bool) -> dict[str, float]:
@@ -75,6 +87,11 @@ def main(seconds: int, rounds: int, out: Path) -> None:
         ),
         row("of bare `mj_step`", [f"{median(r['bare'] / r['whole'] for r in s):.2f}" for s in sides], None),
     ]
+    for kind, words in BODIES.items():
+        times = [f"{seconds / median(r[kind] for r in s):.0f}" for s in sides]
+        lines.append(
+            row(f"simulated s per s, whole bout of {LEGS} legs, {4 * LEGS} joints, {words}", times, gain(kind))
+        )
     for joints in (4, 18, 100):
         name = f"tick {joints}"
         lines.append(

@@ -29,7 +29,7 @@ from nuc_engine.bout.run import prepare_bout, run_to
 from nuc_engine.control.executive import Executive
 from nuc_engine.machine.core import core
 from nuc_engine.model.store import Store
-from nuc_engine.plants import open_plant
+from nuc_engine.plants import PlantKind, open_plant
 from nuc_engine.recording.recorder import BoutRecorder
 
 MOST = 1.05
@@ -48,13 +48,13 @@ class Legs:
         return first
 
 
-def whole_bout(folder: Path, out: Path, seconds: float, legs: int = 1) -> None:
+def whole_bout(folder: Path, out: Path, seconds: float, legs: int = 1, kind: PlantKind = "mujoco") -> None:
     """Run a whole bout of a body, every sensor of it logged, and leave its logs in a new folder."""
     prepared = prepare_bout(str(folder), None)
     sensors = tuple(hdso.index for hdso in prepared.plan.hdsos if hdso.kind == "sensor")
     plan = replace(prepared.plan, sensor_columns=sensors)
     leg = prepare_bout(CONFIG, None).plan
-    plants = [open_plant(leg, SPEC_PATH, "mujoco", number) for number in range(legs)]
+    plants = [open_plant(leg, SPEC_PATH, kind, number) for number in range(legs)]
     buses = [bus_of(leg, plant) for plant in plants]
     slots = [(number, motor) for number in range(legs) for motor in range(LEG_JOINTS)]
     bus: Any = buses[0] if legs == 1 else BusGroup(buses, slots)

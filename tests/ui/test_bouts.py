@@ -7,7 +7,6 @@ import json
 import os
 import shlex
 import shutil
-import signal
 import struct
 import sys
 import time  # noqa: TID251  jobs are processes
@@ -279,29 +278,6 @@ def test_what_ended_jobs_left_is_bounded_in_bytes(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(Job, "_outcome", nothing)
     monkeypatch.setattr("nuc_engine.ui.jobs.MOST_KEPT_BYTES", 3000)
-    asyncio.run(trial())
-
-
-def test_a_reader_that_takes_too_long_or_dies_is_replaced_and_hurts_no_other() -> None:
-    async def trial() -> None:
-        readers = BoutReaders(longest_s=15.0)
-        try:
-            assert await readers.ask("look", abs, -3) == 3
-            slow = asyncio.create_task(readers.ask("documents", time.sleep, 60))
-            behind = asyncio.create_task(readers.ask("documents", abs, -5))
-            assert await readers.ask("look", abs, -4) == 4
-            with pytest.raises(AnalysisError, match="given up after 15 s"):
-                await slow
-            assert await behind == 5, "who waited is not hurt by the one before"
-            with pytest.raises(AnalysisError, match="the reader ended"):
-                await readers.ask("documents", os._exit, 3)
-            os.kill(await readers.ask("documents", os.getpid), signal.SIGKILL)
-            await asyncio.sleep(1.0)  # until its end is known
-            assert await readers.ask("documents", abs, -7) == 7, "it ended while nobody asked"
-            assert await readers.ask("documents", abs, -6) == 6
-        finally:
-            readers.close()
-
     asyncio.run(trial())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time  # noqa: TID251  jobs are processes
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from nuc_engine.experiments.catalogue import EXPERIMENTS
 from nuc_engine.machine.locations import find_verdicts
 from nuc_engine.ui.bouts import BoutPages
 from nuc_engine.ui.experiments import ExperimentPages
-from nuc_engine.ui.jobs import HELD, JobQueue
-from tests.ui.conftest import PATIENCE_S, Page, Start
+from nuc_engine.ui.jobs import JobQueue
+from tests.ui.conftest import Page, Start
 
 
 class Drives:
@@ -78,17 +77,6 @@ def test_what_is_not_there_can_not_be_had(page: Page, path: str) -> None:
     assert page.web.get(f"/api/experiments/{path}").status_code == 404
 
 
-def test_one_is_run_in_the_background_and_told_as_the_command_tells_it(page: Page, tmp_path: Path) -> None:
-    job = page.web.post("/api/experiments/A", json={"repeat": 2, "seed": 7}).json()
-    assert page.ended(job["id"])["state"] == "done"
-    own = json.loads((tmp_path / "data/experiments/A/verdict.json").read_text())
-    (listed,) = [each for each in page.web.get("/api/experiments").json()["experiments"] if each["name"] == "A"]
-    seen, row = listed["own"]["rows"]["A"], own["rows"][0]
-    assert (seen["count"], seen["of"]) == (row["as_seen"]["count"], row["as_seen"]["of"])
-    assert listed["own"]["standing"] == "tuning seeds: no verdict"
-    assert page.web.get("/api/experiments/A/own").json()["verdict"] == own
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -119,28 +107,6 @@ def test_none_runs_beside_a_bout_that_drives_servos_unless_it_is_asked_for(
     )  # begun: the queue is full here
     drives.now = False
     assert page.web.post("/api/experiments/A", json={}).status_code == 429
-
-
-def test_what_runs_stands_still_while_a_bout_drives_servos_and_goes_on_after_it(page: Page, drives: Drives) -> None:
-    job = page.web.post("/api/experiments/A", json={"repeat": 60, "seed": 7}).json()
-
-    def until(what: str) -> str:
-        end = time.monotonic() + PATIENCE_S
-        while what not in (told := page.web.get(f"/api/jobs/{job['id']}").json())["text"]:
-            assert time.monotonic() < end, told
-            time.sleep(0.05)
-        return told["text"]
-
-    until("as seen")
-    drives.now = True
-    until(HELD)
-    time.sleep(1.5)
-    assert page.web.get(f"/api/jobs/{job['id']}").json()["text"] == HELD
-    drives.now = False
-    until("as seen")
-    drives.now = True
-    until(HELD)
-    assert page.web.delete(f"/api/jobs/{job['id']}").json()["state"] == "cancelled"
 
 
 HOSTILE = (
