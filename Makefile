@@ -133,6 +133,8 @@ nightly: $(VENV)/.test
 	$(BIN)/python -m benchmarks.faults measure
 	$(BIN)/python -m benchmarks.sweep --bouts 1000 --dask 3
 	$(BIN)/python -m benchmarks.scaling
+	$(BIN)/python -m benchmarks.ui_page 60 > benchmarks/UI_PAGE.md
+	$(BIN)/python -m benchmarks.ui_eight > benchmarks/UI_EIGHT.md
 	$(BIN)/python -m benchmarks.realtime endurance --minutes 60
 
 bench-daemon: $(VENV)/.sim

@@ -1,6 +1,6 @@
 """Eight tabs of `nuc ui` beside an emulated leg that steps, against none: is the leg any worse for them?
 
-    python -m benchmarks.ui_eight [MINUTES [PAIRS]]      prints a row for each stretch; 10 minutes, 3 pairs without any
+    python -m benchmarks.ui_eight [MINUTES [PAIRS]] > benchmarks/UI_EIGHT.md      10 minutes, 3 pairs without any
 
 Stretches alternate: one real tab with traces and seven WebSocket clients that read all; and a bare page that draws as
 often in the same browser, which is load too. Told of each: records that the clients were not sent, exchanges a second,
@@ -10,6 +10,7 @@ and how late the tasks woke up, by the daemon's own numbers of each second. Need
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import struct
 import sys
@@ -109,7 +110,16 @@ def stretch(client: Client, minutes: float) -> dict[str, float]:
 
 def measure(minutes: float, pairs: int) -> None:
     """Measure pairs of stretches, and print them."""
-    print(f"{'':<12}{'exchanges/s':>12}{'late p99, median us':>21}{'worst s, us':>13}{'not sent':>10}{'page':>7}")
+    print(
+        "# A leg beside eight tabs\n\n"
+        f"Made by `python -m benchmarks.ui_eight {minutes:g} {pairs}`; {os.cpu_count()} cores, load average before it "
+        f"{os.getloadavg()[0]:.1f}. Alternating stretches of {minutes:g} min: one real tab with traces and {CLIENTS} "
+        "clients that read all; and none, but a bare page that draws as often in the same browser. Late: of each "
+        "second the 99th percentile of the task that was latest, by the daemon's own numbers.\n\n"
+        "|  | exchanges a second | late, median of the seconds, us | worst second, us | records not sent to a client | "
+        "records missed by the page |\n|---|---|---|---|---|---|",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory(prefix="nuc-") as place, ExitStack() as stack:
         folder = Path(place)
         started = stack.enter_context(server(folder, "--emulated", "lin_roach", "--data", str(folder / "data")))
@@ -143,7 +153,7 @@ def measure(minutes: float, pairs: int) -> None:
 
 
 def row(name: str, seen: dict[str, float], lost: int, missed: int) -> None:
-    print(f"{name:<12}{seen['per_s']:>12.2f}{seen['p50']:>21.0f}{seen['max']:>13.0f}{lost:>10}{missed:>7}", flush=True)
+    print(f"| {name} | {seen['per_s']:.2f} | {seen['p50']:.0f} | {seen['max']:.0f} | {lost} | {missed} |", flush=True)
 
 
 if __name__ == "__main__":

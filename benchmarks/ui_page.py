@@ -1,6 +1,6 @@
 """What the page of `nuc ui` costs, in a real browser beside an emulated leg that steps, for a few minutes.
 
-    python -m benchmarks.ui_page [MINUTES]       prints a table; 2 minutes without one
+    python -m benchmarks.ui_page [MINUTES] > benchmarks/UI_PAGE.md       2 minutes without one
 
 Age: from the end of a cycle in the core to its record in the page, and to the picture that first can show it. Work: of
 the page's own code for each picture, with twelve traces. Memory: of the tab's process, as the kernel counts it.
@@ -10,6 +10,7 @@ Needs chromium and playwright.
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import statistics
 import sys
@@ -41,7 +42,7 @@ LISTEN = """() => {
 CHOOSE = """count => {
   const wanted = nuc.live.columns.map(({name}) => name).filter((name) => /(angle|current|force|state)$/.test(name));
   const layout = {'': {names: wanted.slice(0, count), windowS: 10}};
-  localStorage.setItem('nuc-traces', JSON.stringify({[nuc.live.configuration]: layout}));
+  localStorage.setItem('nuc-traces', JSON.stringify({v: 1, kept: {[nuc.live.configuration]: layout}}));
   nuc.live.dispatchEvent(new Event('layout'));
 }"""
 
@@ -84,7 +85,7 @@ def tab_pid(watched: Any) -> int:
 
 def row(name: str, values: Sequence[float], unit: str = "ms") -> None:
     middle, late = statistics.median(values), share(values, 0.95)
-    print(f"{name:<34} p50 {middle:6.1f}  p95 {late:6.1f}  max {max(values):6.1f} {unit}")
+    print(f"| {name}, {unit} | {middle:.1f} | {late:.1f} | {max(values):.1f} |")
 
 
 def presses(watched: Any) -> tuple[Sequence[float], Sequence[float]]:
@@ -108,7 +109,13 @@ def presses(watched: Any) -> tuple[Sequence[float], Sequence[float]]:
 def measure(minutes: float) -> None:
     sent = [path for path in Path(WEB).rglob("*") if path.suffix in {".html", ".js", ".css", ".svg"}]
     size = sum(len(gzip.compress(path.read_bytes())) for path in sent)
-    print(f"page: {size / 1e3:.0f} kB compressed, {len(sent)} files")
+    print(
+        "# What the page costs\n\n"
+        f"Made by `python -m benchmarks.ui_page {minutes:g}`; {os.cpu_count()} cores, load average before it "
+        f"{os.getloadavg()[0]:.1f}; chromium draws without a graphics card.\n\n"
+        f"The page is {size / 1e3:.0f} kB compressed, {len(sent)} files.",
+        end="",
+    )
     with tempfile.TemporaryDirectory(prefix="nuc-") as place:
         folder = Path(place)
         with (
@@ -119,7 +126,7 @@ def measure(minutes: float) -> None:
             whole, connected = watched.page.evaluate(
                 "[performance.getEntriesByType('navigation')[0].loadEventEnd, nuc.live.openedAt]"
             )
-            print(f"first page: whole after {whole:.0f} ms, connected after {connected:.0f} ms")
+            print(f" The first is whole after {whole:.0f} ms, connected after {connected:.0f} ms.\n")
             begin(watched)
             watched.go("traces")
             watched.page.evaluate(CHOOSE, TRACES)
@@ -139,16 +146,19 @@ def measure(minutes: float) -> None:
             ages, shown, missed = watched.page.evaluate("[ages, shown, nuc.live.missed]")
             whole_ms, bus_ms = presses(watched)
             lanes = watched.page.evaluate("document.querySelectorAll('.lane').length")
+            if lanes != TRACES:
+                raise SystemExit(f"{lanes} traces are drawn; expected {TRACES}")
+            print("|  | p50 | p95 | most |\n|---|---|---|---|")
             row("age of a record in the page", [age - offset_ms for age in ages])
             row("age in the picture that shows it", [age - offset_ms for age in shown])
             row(f"work for a picture, {lanes} traces", work)
             row("torque off, from press to answer", whole_ms)
             row("of it until all servos confirmed", bus_ms)
-            print(f"{'pictures a second':<34} {len(work) / (60 * minutes):6.1f}")
-            print(f"{'records missed':<34} {missed:6d}")
-            half = len(memory) // 2
+            parts = [memory[round(share * (len(memory) - 1))] for share in (0.1, 0.25, 0.5, 0.75, 1)]
+            held = ", ".join(f"{part:.0f}" for part in parts)
             print(
-                f"memory of the tab: {memory[0]:.0f} MB, halfway {memory[half]:.0f} MB, at the end {memory[-1]:.0f} MB"
+                f"\nPictures a second: {len(work) / (60 * minutes):.1f}. Records missed: {missed}. Memory of the tab"
+                f" after 10, 25, 50, 75 and 100 % of {minutes:g} min: {held} MB; it keeps 10 min of records."
             )
 
 

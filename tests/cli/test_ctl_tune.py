@@ -260,7 +260,7 @@ KEYS = (
 )
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(st.lists(st.sampled_from(KEYS), max_size=12), st.integers(30, 120), st.integers(8, 40))
 def test_no_keys_in_any_order_break_it(pressed: list[str], columns: int, rows: int) -> None:
     daemon = FakeDaemon(Leg())

@@ -93,7 +93,7 @@ LINES = {
     "recall A": CHANNEL,
     "record start first": CHANNEL,
     "record stop": CHANNEL,
-    "sccils document.xml": {*LANGUAGE, "lxml"},
+    "sccils document.xml --wait 0.1": {*LANGUAGE, "lxml"},
     "clients": CHANNEL,
     "take": CHANNEL,
     "hand-over bob": CHANNEL,

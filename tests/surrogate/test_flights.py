@@ -81,8 +81,8 @@ def test_episodes_are_started_where_the_surrogate_was_and_not_too_far_out(poor: 
 
 
 def test_aggregation_gains() -> None:
-    few, options = lessons(8), FitOptions()
-    gained, _ = aggregate(few, options, Aggregation(2, 10, 5), [PRACTICE], 10**6)
+    few, options = lessons(8), FitOptions(steps=2000, cover=300)
+    gained, _ = aggregate(few, options, Aggregation(1, 10, 5), [PRACTICE], 10**6)
     both = {"few": fit_surrogate(few, options), "gained": gained}
     found = outcomes([one for flights, _ in evaluate(both, TESTS, [0, 1]) for one in flights])
     medians = {who: np.median([one.median_m for one in found if one.who == who]) for who in both}
