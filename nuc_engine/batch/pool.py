@@ -17,9 +17,12 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from types import FrameType
@@ -39,7 +42,9 @@ NEW_OBJECTS = 50_000
 """So many new containers before a worker looks for cycles among them: bouts make few, and looking costs time."""
 
 _AHEAD = 2
-"""Items per thread of a cluster that are under way: one in work and one that waits there."""
+"""Groups of items per thread of a cluster that are under way: one in work and one that waits there."""
+_GROUP = 4
+"""Items that go to a cluster together, at most: each errand takes it some 10 ms."""
 _ANSWER_S = 10.0
 _LAST_CALL_S = 5.0
 
@@ -93,7 +98,8 @@ class Workers:
         try:
             while len(self._workers) < min(self.jobs, len(items)):
                 self._workers.update([_spawn()])
-            yield from _run(list(self._workers), function, items, done, self._why_lost)
+            told = bool if done is None else partial(_tell, done, len(items))
+            yield from _run(list(self._workers), function, enumerate(items), told, self._why_lost)
         except BaseException:
             # A run that is stopped leaves items in flight; their results must not be taken for those of the next run.
             self._end()
@@ -118,6 +124,10 @@ class Workers:
         killer.cancel()
 
 
+def _tell(done: DoneCallback, total: int, finished: int) -> None:
+    done(finished, total)
+
+
 def run_on_cluster(
     function: Callable[[T], R], items: Collection[T], address: str, *, done: DoneCallback | None = None
 ) -> Iterator[tuple[int, R]]:
@@ -138,21 +148,58 @@ def run_on_cluster(
         if not room:
             raise BulkRefused(f"{address}: the cluster has no workers; start some first")
         executor = client.get_executor(pure=False)
+        # Of few items each goes alone: none waits for the others of a group.
+        size = max(1, min(_GROUP, len(items) // (4 * room)))
+        finished = 0
         try:
-            yield from _run([executor] * room, function, items, done)
+            for first, found in _run([executor] * room, partial(_each, function), _groups(items, size)):
+                for index, result in enumerate(found, first):
+                    if isinstance(result, _Failure):
+                        error = result.error
+                        raise ItemFailed(index, result.item, f"{type(error).__name__}: {error}") from error
+                    finished += 1
+                    if done is not None:
+                        done(finished, len(items))
+                    yield index, result
         finally:
             executor.shutdown(wait=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What the function raised for one item of a group, which ends with it."""
+
+    item: str
+    error: Exception
+
+
+def _groups(items: Iterable[T], size: int) -> Iterator[tuple[int, list[T]]]:
+    """Yield items in groups, each with the index of its first."""
+    each, first = iter(items), 0
+    while group := list(islice(each, size)):
+        yield first, group
+        first += len(group)
+
+
+def _each(function: Callable[[T], R], group: Sequence[T]) -> list[R | _Failure]:
+    found: list[R | _Failure] = []
+    for item in group:
+        try:
+            found.append(_call(function, item))
+        except Exception as error:  # what was found before it is not lost
+            return [*found, _Failure(_name(item), error)]
+    return found
 
 
 def _run(
     executors: Sequence[Executor],
     function: Callable[[T], R],
-    items: Collection[T],
-    done: DoneCallback | None,
+    items: Iterable[tuple[int, T]],
+    done: Callable[[int], object] = bool,
     why_lost: Callable[[Executor], str] = str,
 ) -> Generator[tuple[int, R], None, None]:
-    """Give each executor one item at a time."""
-    waiting = iter(enumerate(items))
+    """Give each executor one item at a time; `done` is told how many are finished."""
+    waiting = iter(items)
     under_way: dict[Future[R], tuple[Executor, int, T]] = {}
 
     def give(executor: Executor) -> None:
@@ -174,8 +221,7 @@ def _run(
                 raise ItemFailed(index, item, why) from error
             give(executor)
             finished += 1
-            if done is not None:
-                done(finished, len(items))
+            done(finished)
             yield index, result
 
 

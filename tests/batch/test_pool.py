@@ -106,6 +106,19 @@ def test_an_error_names_the_item_and_the_next_list_is_run(run: Any) -> None:
     assert dict(run(work.double, [1])) == {0: 2}
 
 
+def test_many_items_go_to_a_cluster_together_and_come_one_by_one(address: str) -> None:
+    told: list[tuple[int, int]] = []
+    found = run_on_cluster(work.double, range(50), address, done=lambda *counts: told.append(counts))
+    assert dict(found) == {k: 2 * k for k in range(50)}
+    assert told == [(k, 50) for k in range(1, 51)]
+    seen: dict[int, int] = {}
+    with pytest.raises(ItemFailed, match=r"item 37 \(3\): ValueError: three is too many") as caught:
+        seen.update(run_on_cluster(work.fail_at_three, [5] * 37 + [3] + [6] * 12, address))
+    assert caught.value.index == 37
+    assert seen[36] == 5, "what was found in the group before it is not lost"
+    assert 37 not in seen
+
+
 def test_a_sweep_there_is_the_sweep_here(address: str, tmp_path: Path) -> None:
     plan = plan_of(seeds=(1, 2))
     run_sweep(plan, tmp_path / "there.parquet", cluster=address)
