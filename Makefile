@@ -71,7 +71,7 @@ wheels: $(VENV)/.sim
 
 # Against the same tests as Python: bytes, bounds, properties, the oracle. Each process says which core it has.
 COMPILED := PYTHONPATH=build/core/site NUC_CORE=compiled
-compiled-check: $(VENV)/.dev
+compiled-check: $(VENV)/.dev $(VENV)/.mypyc
 	$(BIN)/python building/hatch_build.py --here
 	$(COMPILED) $(BIN)/python -m pytest -n 2 -rs tests/compiled tests/conformance tests/verify/test_matrix.py tests/bouts/test_repeat.py \
 		tests/engine/test_rulebook.py tests/engine/test_elements.py tests/engine/test_gradual.py tests/engine/test_gravity.py \
