@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 from nuc_engine.recording.files import MANIFEST_DRAFT, MANIFEST_FILE
@@ -23,19 +22,20 @@ def make_directory(folder: Path, *, overwrite: bool) -> None:
     if folder.exists():
         if not folder.is_dir():
             raise DirectoryInUse(f"{folder} is a file; choose another directory with --out")
-        if any(folder.iterdir()):
+        if names := {path.name for path in folder.iterdir()}:
             if not overwrite:
                 raise DirectoryInUse(f"{folder} already holds data; choose another with --out, or add --force")
-            manifests = [folder / MANIFEST_FILE, folder / MANIFEST_DRAFT]
-            if not any(map(Path.exists, manifests)):
+            # A draft alone is what is left of a bout that had just begun.
+            if MANIFEST_FILE not in names and names != {MANIFEST_DRAFT}:
                 raise DirectoryInUse(f"{folder} holds files but no {MANIFEST_FILE}: not a bout, so it is not emptied")
-            _empty(folder, last=manifests)
+            _empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def _empty(folder: Path, last: Sequence[Path]) -> None:
+def _empty(folder: Path) -> None:
     """Remove what is in a folder; whoever is killed half way leaves one that can still be told for a bout's."""
-    for path in sorted(folder.iterdir(), key=lambda path: path in last):
+    last = (MANIFEST_FILE, MANIFEST_DRAFT)
+    for path in sorted(folder.iterdir(), key=lambda path: (path.name in last, path.name == MANIFEST_DRAFT)):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:

@@ -44,8 +44,10 @@ def test_whoever_dies_while_a_bout_begins_or_is_written_over_can_begin_again(
     assert run_bout(spec).state == "complete"
 
 
-def test_what_is_no_bout_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "StateData.txt").write_text("mine")
+@pytest.mark.parametrize("beside", [(), ("manifest.json.new",)])
+def test_what_is_no_bout_is_left_alone(tmp_path: Path, beside: tuple[str, ...]) -> None:
+    for name in ("StateData.txt", *beside):
+        (tmp_path / name).write_text("mine")
     with pytest.raises(DirectoryInUse, match="not a bout"):
         make_directory(tmp_path, overwrite=True)
     assert (tmp_path / "StateData.txt").read_text() == "mine"
