@@ -131,6 +131,9 @@ def measure(minutes: float) -> None:
             watched.go("traces")
             watched.page.evaluate(CHOOSE, TRACES)
             watched.page.wait_for_timeout(3000)
+            lanes = watched.page.evaluate("document.querySelectorAll('.lane').length")
+            if lanes != TRACES:
+                raise SystemExit(f"{lanes} traces are drawn; expected {TRACES}")
             offset_ms = (time.time_ns() - time.monotonic_ns()) / 1e6
             watched.page.evaluate(LISTEN)
             frames, work, memory = watched.page.evaluate("nuc.frames"), list[float](), list[float]()
@@ -145,9 +148,6 @@ def measure(minutes: float) -> None:
                 memory.append(resident_mb(pid))
             ages, shown, missed = watched.page.evaluate("[ages, shown, nuc.live.missed]")
             whole_ms, bus_ms = presses(watched)
-            lanes = watched.page.evaluate("document.querySelectorAll('.lane').length")
-            if lanes != TRACES:
-                raise SystemExit(f"{lanes} traces are drawn; expected {TRACES}")
             print("|  | p50 | p95 | most |\n|---|---|---|---|")
             row("age of a record in the page", [age - offset_ms for age in ages])
             row("age in the picture that shows it", [age - offset_ms for age in shown])
