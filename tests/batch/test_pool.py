@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from nuc_engine.batch.errors import BulkRefused
-from nuc_engine.batch.pool import ItemFailed, Workers, cores, run_all, run_on_cluster
+from nuc_engine.batch.pool import NEW_OBJECTS, ItemFailed, Workers, cores, run_all, run_on_cluster
 from nuc_engine.batch.sweep import run_sweep
 from tests.batch import work
 from tests.batch.test_sweep import plan_of
@@ -96,6 +96,10 @@ def test_every_item_comes_once_with_its_index(run: Any) -> None:
     told: list[tuple[int, int]] = []
     assert dict(run(work.double, range(7), done=lambda *counts: told.append(counts))) == {k: 2 * k for k in range(7)}
     assert told == [(k, 7) for k in range(1, 8)]
+
+
+def test_workers_of_either_kind_seldom_look_for_cycles(run: Any) -> None:
+    assert dict(run(work.new_objects, [0])) == {0: NEW_OBJECTS}
 
 
 def test_an_error_names_the_item_and_the_next_list_is_run(run: Any) -> None:

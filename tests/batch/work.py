@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -16,6 +17,10 @@ def double(item: int) -> int:
 
 def process_id(_: int) -> int:
     return os.getpid()
+
+
+def new_objects(_: int) -> int:
+    return gc.get_threshold()[0]
 
 
 def fail_at_three(item: int) -> int:

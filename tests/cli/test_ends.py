@@ -37,7 +37,9 @@ def test_a_thread_that_is_at_work_is_waited_for(tmp_path: Path) -> None:
     assert ended(tmp_path, "thread", "--version")[::2] == (0, "done")
 
 
-def test_who_can_not_be_told_is_no_success(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "nuc_engine.cli", "show", "lin_roach"]
+def test_what_is_said_last_and_can_not_be_written_is_no_success(tmp_path: Path) -> None:
+    code = RUN.replace("out.write_text", "print")  # so that it is still unwritten when the command has ended
+    words = [sys.executable, "-c", code, "atexit", str(tmp_path / "out"), "completion", "bash"]
     with Path("/dev/full").open("w") as full:
         assert subprocess.run(words, stdout=full, stderr=subprocess.DEVNULL, check=False).returncode != 0
+    assert subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0
