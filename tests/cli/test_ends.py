@@ -38,8 +38,11 @@ def test_a_thread_that_is_at_work_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_what_is_said_last_and_can_not_be_written_is_no_success(tmp_path: Path) -> None:
-    code = RUN.replace("out.write_text", "print")  # so that it is still unwritten when the command has ended
-    words = [sys.executable, "-c", code, "atexit", str(tmp_path / "out"), "completion", "bash"]
-    with Path("/dev/full").open("w") as full:
-        assert subprocess.run(words, stdout=full, stderr=subprocess.DEVNULL, check=False).returncode != 0
-    assert subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    full = 'os.dup2(os.open("/dev/full", os.O_WRONLY), 1)'
+    late = f"import os\n{RUN}".replace(
+        'atexit.register(out.write_text, "done")', f"atexit.register(lambda: ({full}, print(1)))"
+    )
+    words = [sys.executable, "-c", late, "atexit", str(tmp_path / "out"), "--version"]
+    assert subprocess.run(words, capture_output=True, check=False).returncode != 0
+    words[2] = late.replace(full, "0")
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 0
