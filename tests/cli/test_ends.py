@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +43,14 @@ def test_what_is_said_last_and_can_not_be_written_is_no_success(tmp_path: Path) 
     late = f"import os\n{RUN}".replace(
         'atexit.register(out.write_text, "done")', f"atexit.register(lambda: ({full}, print(1)))"
     )
-    words = [sys.executable, "-c", late, "atexit", str(tmp_path / "out"), "--version"]
-    assert subprocess.run(words, capture_output=True, check=False).returncode != 0
-    words[2] = late.replace(full, "0")
-    assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    status = [
+        subprocess.run(
+            [sys.executable, "-c", code, "atexit", tmp_path / "out", "--version"],
+            env=buffered,
+            capture_output=True,
+            check=False,
+        ).returncode
+        for code in (late, late.replace(full, "0"))
+    ]
+    assert (status[0] != 0, status[1]) == (True, 0)
