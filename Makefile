@@ -19,7 +19,7 @@ help:
 	@echo "make bench   tables into benchmarks/: speed, beside a plain loop and FlyGym (1.5 GB into build/flygym), and what one waits for"
 	@echo "make bench-daemon  the daemon in real time beside what the machine can do (15 min), table into benchmarks/"
 	@echo "make nightly every configuration over 20 judging seeds, a million inputs into every decoder, 100,000 at the page's server, a million late lines, every kind of bout and a"
-	@echo "             hundred mutants verified, wire efficiency of all servos, a browser with a hostile page, floods, 900 terminals held up, a thousand bouts in a sweep and how bouts grow, 500 random deaths of the daemon's processes and"
+	@echo "             hundred mutants verified, wire efficiency of all servos, a browser with a hostile page, floods, 900 terminals held up, a thousand bouts in a sweep and how bouts grow, the workbench for an hour and eight tabs of it, 500 random deaths of the daemon's processes and"
 	@echo "             20 of each kind, the daemon for 60 min under load; tables into benchmarks/, docs/fuzz.md, docs/faults.md"
 	@echo "make clean   remove .venv and caches (never data/)"
 
