@@ -10,6 +10,7 @@ They ignore Ctrl-C, which ends them through this process, and end by themselves 
 from __future__ import annotations
 
 import gc
+import math
 import multiprocessing
 import os
 import pickle
@@ -42,7 +43,7 @@ NEW_OBJECTS = 50_000
 """So many new containers before a worker looks for cycles among them: bouts make few, and looking costs time."""
 
 _AHEAD = 2
-"""Groups of items per thread of a cluster that are under way: one in work and one that waits there."""
+"""Items, or groups of them, per worker that are under way: one in work, and one that waits there meanwhile."""
 _GROUP = 4
 """Items that go to a cluster together, at most: each errand takes it some 10 ms."""
 _ANSWER_S = 10.0
@@ -99,7 +100,10 @@ class Workers:
             while len(self._workers) < min(self.jobs, len(items)):
                 self._workers.update([_spawn()])
             told = bool if done is None else partial(_tell, done, len(items))
-            yield from _run(list(self._workers), function, enumerate(items), told, self._why_lost)
+            workers = list(self._workers)
+            # The last go to whoever is idle: none waits behind a long one then.
+            ahead = len(items) - len(workers)
+            yield from _run(workers * _AHEAD, function, enumerate(items), told, self._why_lost, ahead)
         except BaseException:
             # A run that is stopped leaves items in flight; their results must not be taken for those of the next run.
             self._end()
@@ -148,11 +152,9 @@ def run_on_cluster(
         if not room:
             raise BulkRefused(f"{address}: the cluster has no workers; start some first")
         executor = client.get_executor(pure=False)
-        # Of few items each goes alone: none waits for the others of a group.
-        size = max(1, min(_GROUP, len(items) // (4 * room)))
         finished = 0
         try:
-            for first, found in _run([executor] * room, partial(_each, function), _groups(items, size)):
+            for first, found in _run([executor] * room, partial(_each, function), _groups(items, room)):
                 for index, result in enumerate(found, first):
                     if isinstance(result, _Failure):
                         error = result.error
@@ -173,10 +175,10 @@ class _Failure:
     error: Exception
 
 
-def _groups(items: Iterable[T], size: int) -> Iterator[tuple[int, list[T]]]:
-    """Yield items in groups, each with the index of its first."""
+def _groups(items: Collection[T], room: int) -> Iterator[tuple[int, list[T]]]:
+    """Yield items in groups, each with the index of its first; the last go alone: none waits for others of a group."""
     each, first = iter(items), 0
-    while group := list(islice(each, size)):
+    while group := list(islice(each, max(1, min(_GROUP, (len(items) - first) // (2 * room))))):
         yield first, group
         first += len(group)
 
@@ -197,21 +199,37 @@ def _run(
     items: Iterable[tuple[int, T]],
     done: Callable[[int], object] = bool,
     why_lost: Callable[[Executor], str] = str,
+    ahead: float = math.inf,
 ) -> Generator[tuple[int, R], None, None]:
-    """Give each executor one item at a time; `done` is told how many are finished."""
+    """Keep an item under way for each place at an executor; `done` is told how many are finished.
+
+    After `ahead` items an executor is given one only when it has none.
+    """
     waiting = iter(items)
     under_way: dict[Future[R], tuple[Executor, int, T]] = {}
+    given = 0
 
     def give(executor: Executor) -> None:
+        nonlocal given
+        if given >= ahead and any(executor is busy for busy, *_ in under_way.values()):
+            return
         for index, item in waiting:
-            under_way[executor.submit(_call, function, item)] = executor, index, item
+            try:
+                future = executor.submit(_call, function, item)
+            except BrokenExecutor as error:  # it ended while nobody looked: found in its turn, after what it had
+                future = Future[R]()
+                future.set_exception(error)
+            under_way[future] = executor, index, item
+            given += 1
             return
 
     for executor in executors:
         give(executor)
     finished = 0
     while under_way:
-        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+        ended = wait(under_way, return_when=FIRST_COMPLETED).done
+        # In the order given: when a worker ends, what waits behind the item it had in hand is lost with it.
+        for future in [future for future in under_way if future in ended]:
             executor, index, item = under_way.pop(future)
             try:
                 result = future.result()

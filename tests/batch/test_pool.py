@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -48,6 +50,31 @@ def test_what_can_not_come_back_is_told(function: object, says: str) -> None:
     assert not multiprocessing.active_children()
 
 
+def test_a_worker_has_its_next_item_before_anybody_asks_and_its_end_is_told_of_the_one_it_had() -> None:
+    results = run_all(work.die_at_three, [1, 2, 3, 4, 5, 6], jobs=1)
+    assert next(results) == (0, 1)
+    (process,) = multiprocessing.active_children()
+    process.join(30)
+    assert process.exitcode == -signal.SIGKILL, "it went on to the third without being asked"
+    assert next(results) == (1, 2)
+    with pytest.raises(ItemFailed, match=r"item 2 \(3\): its worker process ended") as caught:
+        next(results)
+    assert caught.value.index == 2
+
+
+def test_the_last_items_do_not_wait_behind_a_long_one(tmp_path: Path) -> None:
+    slow, quick = tmp_path / "slow", tmp_path / "quick"
+    os.mkfifo(slow)
+    quick.write_text("quick")
+    rescue = threading.Timer(30, slow.write_text, ["too late"])
+    rescue.start()
+    results = run_all(work.read, [str(slow), *[str(quick)] * 3], jobs=2)
+    assert sorted(next(results) for _ in range(3)) == [(k, "quick") for k in (1, 2, 3)]
+    rescue.cancel()
+    slow.write_text("slow")
+    assert list(results) == [(0, "slow")]
+
+
 def test_a_function_that_workers_can_not_find_is_told() -> None:
     with pytest.raises(Exception, match=r"(?i)pickle|local"):
         list(run_all(lambda item: item, [1], jobs=1))
@@ -79,7 +106,7 @@ def test_no_jobs_are_refused() -> None:
 def address() -> Iterator[str]:
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as cluster:
         yield cluster.scheduler_address
 

@@ -34,6 +34,15 @@ def die(item: int) -> int:
     return item
 
 
+def die_at_three(item: int) -> int:
+    return die(item) if item == 3 else item
+
+
+def read(path: str) -> str:
+    """Return what a file holds; of a pipe, once somebody has written it."""
+    return Path(path).read_text()
+
+
 def unpicklable(_: int) -> object:
     return threading.Lock()
 
