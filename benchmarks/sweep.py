@@ -53,7 +53,8 @@ def run_single(seeds: Sequence[int], duration_s: float) -> tuple[Took, Took]:
     with scratch_folder() as scratch:
         for seed in (seeds[0], *seeds):
             wall_s, busy_s = monotonic(), process_time()
-            spec = BoutSpec(CONFIG, scratch / "bout", duration_s=duration_s, seed=seed, overwrite=True)
+            # A folder for each, as the sweep and its users have: one that is written anew need never reach the disk.
+            spec = BoutSpec(CONFIG, scratch / f"bout_{len(whole)}", duration_s=duration_s, seed=seed)
             folder = run_bout(spec).folder
             alone.append(Took(monotonic() - wall_s, process_time() - busy_s))
             look(folder)

@@ -2,9 +2,10 @@
 
     python -m benchmarks.ui_page [MINUTES] > benchmarks/UI_PAGE.md       2 minutes without one
 
-Age: from the end of a cycle in the core to its record in the page, and to the picture that first can show it. Work: of
-the page's own code for each picture, with twelve traces. Memory: of the tab's process, as the kernel counts it.
-Needs chromium and playwright.
+Age: from the end of a cycle in the core to its record in the page, and to the picture that first can show it. Beside it
+that in a bare page of the same run, which reads the same records and draws as many lines of as many points, and does
+nothing else: what browser and machine take by themselves. Work: of the page's own code for each picture, with twelve
+traces. Memory: of the tab's process, as the kernel counts it. Needs chromium and playwright.
 """
 
 from __future__ import annotations
@@ -20,20 +21,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ui_screens import begin
+from benchmarks.ui_eight import SESSION, TOKEN
+from benchmarks.ui_screens import LIVE, begin
 from nuc_engine.ui.server import WEB
-from tests.realtime.ui_browser import browsing, server
+from tests.realtime.ui_browser import Watched, browsing, server
 
 TRACES = 12
 LISTEN = """() => {
   globalThis.ages = []; globalThis.shown = []; let newest = null;
   const now = () => performance.timeOrigin + performance.now();
   nuc.live.onRecords.add((from, to) => {
-    newest = nuc.live.ring.at(nuc.live.timeColumn, to - 1) * 1e3 + nuc.live.originNs / 1e6;
-    if (ages.length < 200000) ages.push(now() - newest);
+    for (let record = from; record < to; record += 1) {
+      newest = nuc.live.ring.at(nuc.live.timeColumn, record) * 1e3 + nuc.live.originNs / 1e6;
+      ages.push(now() - newest);
+    }
   });
   const frame = () => {
-    if (newest !== null && shown.length < 200000) shown.push(now() - newest);
+    if (newest !== null) shown.push(now() - newest);
     newest = null;
     requestAnimationFrame(frame);
   };
@@ -45,6 +49,45 @@ CHOOSE = """count => {
   localStorage.setItem('nuc-traces', JSON.stringify({v: 1, kept: {[nuc.live.configuration]: layout}}));
   nuc.live.dispatchEvent(new Event('layout'));
 }"""
+
+BARE_MINUTES = 5.0
+BARE = """async ([session, column, size, counted]) => {
+  const { readFrame } = await import('/frames.js');
+  globalThis.ages = []; globalThis.shown = []; globalThis.drawn = 0;
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = size;
+  document.body.replaceChildren(canvas);
+  const pen = canvas.getContext('2d');
+  const now = () => performance.timeOrigin + performance.now();
+  const socket = new WebSocket(location.origin.replace('http:', 'ws:') + '/live');
+  socket.binaryType = 'arraybuffer';
+  let newest = null;
+  socket.addEventListener('message', ({ data }) => {
+    if (typeof data === 'string') return;
+    const { rows, count } = readFrame(data);
+    const width = rows.length / count;
+    for (let row = 0; row < count; row += 1) ages.push(now() - (newest = rows[row * width + column] / 1e6));
+  });
+  await new Promise((opened) => socket.addEventListener('open', opened, { once: true }));
+  socket.send(JSON.stringify({ session }));
+  setInterval(() => socket.send('{"beat": 1}'), 1000);
+  const draw = (at) => {
+    if (newest !== null) shown.push(now() - newest);
+    newest = null;
+    drawn += 1;
+    pen.clearRect(0, 0, ...size);
+    const high = size[1] / counted;
+    for (let lane = 0; lane < counted; lane += 1) {
+      pen.beginPath();
+      for (let x = 0; x < size[0]; x += 1) pen.lineTo(x, high * (lane + 0.5 + 0.4 * Math.sin((x + at / 5) / 40)));
+      pen.stroke();
+    }
+    requestAnimationFrame(draw);
+  };
+  requestAnimationFrame(draw);
+}"""
+AREA = """() => Array.from(document.querySelectorAll('.lane'), (lane) => lane.getBoundingClientRect())
+  .reduce(([, high], box) => [Math.round(box.width), high + Math.round(box.height)], [0, 0])"""
 
 PRESSES = 20
 NOTE_ANSWER = """() => {
@@ -106,6 +149,22 @@ def presses(watched: Any) -> tuple[Sequence[float], Sequence[float]]:
     return whole_ms, bus_ms
 
 
+def bare_page(watched: Watched, minutes: float, size: Sequence[int]) -> tuple[Sequence[float], Sequence[float], float]:
+    """Return ages in a bare page in place of the tab, with no tab meanwhile, and how many pictures a second it drew."""
+    session, column = watched.page.evaluate(f"[{SESSION}, nuc.live.timeColumn]")
+    watched.page.goto("about:blank")
+    bare = watched.page.context.new_page()
+    # Of the same server, so that it may read there; what it shows is of no account.
+    bare.goto(f"{watched.origin}/frames.js")
+    bare.evaluate(BARE, [session, column, size, TRACES])
+    bare.wait_for_timeout(3000)
+    bare.evaluate("() => { ages.length = shown.length = 0; drawn = 0; }")
+    bare.wait_for_timeout(60_000 * minutes)
+    ages, shown, drawn = bare.evaluate("[ages, shown, drawn]")
+    bare.close()
+    return ages, shown, drawn / (60 * minutes)
+
+
 def measure(minutes: float) -> None:
     sent = [path for path in Path(WEB).rglob("*") if path.suffix in {".html", ".js", ".css", ".svg"}]
     size = sum(len(gzip.compress(path.read_bytes())) for path in sent)
@@ -147,17 +206,26 @@ def measure(minutes: float) -> None:
                 frames = told[0]
                 memory.append(resident_mb(pid))
             ages, shown, missed = watched.page.evaluate("[ages, shown, nuc.live.missed]")
+            token = watched.page.evaluate(TOKEN)
+            bare_minutes = min(minutes, BARE_MINUTES)
+            bare_ages, bare_shown, bare_drawn = bare_page(watched, bare_minutes, watched.page.evaluate(AREA))
+            watched.page.goto(f"{started.origin}/#t={token}")
+            watched.until(LIVE)
+            watched.take_control()
             whole_ms, bus_ms = presses(watched)
             print("|  | p50 | p95 | most |\n|---|---|---|---|")
             row("age of a record in the page", [age - offset_ms for age in ages])
             row("age in the picture that shows it", [age - offset_ms for age in shown])
+            row("age of a record in a bare page", [age - offset_ms for age in bare_ages])
+            row("age in the picture of a bare page", [age - offset_ms for age in bare_shown])
             row(f"work for a picture, {lanes} traces", work)
             row("torque off, from press to answer", whole_ms)
             row("of it until all servos confirmed", bus_ms)
             parts = [memory[round(share * (len(memory) - 1))] for share in (0.1, 0.25, 0.5, 0.75, 1)]
             held = ", ".join(f"{part:.0f}" for part in parts)
             print(
-                f"\nPictures a second: {len(work) / (60 * minutes):.1f}. Records missed: {missed}. Memory of the tab"
+                f"\nPictures a second: {len(work) / (60 * minutes):.1f}, of the bare page in its {bare_minutes:g} min"
+                f" {bare_drawn:.1f}. Records missed: {missed}. Memory of the tab"
                 f" after 10, 25, 50, 75 and 100 % of {minutes:g} min: {held} MB; it keeps 10 min of records."
             )
 
