@@ -74,8 +74,9 @@ def run_swept(
 ) -> tuple[Took, list[float]]:
     """Run a sweep over these seeds; return what a row took, times processors at work, and the workers' memory in MiB.
 
-    Time counts from the first rows on, so that the workers' start is not in it; their processor time is. On a cluster
-    only the clock tells: its processes are others' children.
+    Time counts from the first rows on, so that the workers' start is not in it; their processor time is. A cluster's
+    have worked before, and it counts from the beginning: rows come in groups there, so that when the first one comes
+    much has been done. There only the clock tells: its processes are others' children.
     """
     instants: list[float] = []
     memory: list[float] = []
@@ -88,10 +89,15 @@ def run_swept(
     with tempfile.TemporaryDirectory() as folder, _cluster(cluster) as address:
         plan = make_plan(SweepRequest(CONFIG, duration_s=duration_s, seeds=tuple(seeds)))
         kept = Path(folder) / "kept" if keep else None
+        if address is not None:
+            warm = make_plan(SweepRequest(CONFIG, duration_s=duration_s, seeds=tuple(range(4 * cluster))))
+            run_sweep(warm, Path(folder) / "warm.csv", cluster=address)
+        begun = monotonic()
         run_sweep(plan, Path(folder) / "sweep.csv", jobs=jobs, cluster=address, keep=kept, done=done)
-    first = cluster or jobs
-    busy = min(cluster, cores()) if cluster else jobs
-    wall_s = (instants[-1] - instants[first - 1]) * busy / (len(instants) - first)
+    if cluster:
+        wall_s = (instants[-1] - begun) * min(cluster, cores()) / len(instants)
+    else:
+        wall_s = (instants[-1] - instants[jobs - 1]) * jobs / (len(instants) - jobs)
     return Took(wall_s, (processor_s() - cpu) / len(seeds)), memory
 
 
