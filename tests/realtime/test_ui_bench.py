@@ -7,6 +7,7 @@ import tarfile
 import pytest
 
 from tests.realtime.daemon import wait_for
+from tests.realtime.pty_servos import IDS, Servos
 from tests.realtime.served import repeat_disturbed
 from tests.realtime.ui_browser import needs_axe, needs_browser, set_free
 
@@ -203,6 +204,27 @@ def test_the_doctor_comes_to_its_end_and_a_bus_that_is_driven_is_refused(served,
     page.get_by_label("bus", exact=True).fill(url)
     page.get_by_role("button", name="Scan").click()
     watched.until("() => /in use/.test(document.querySelector('.job .note').textContent)")
+
+
+def test_a_bus_that_nobody_drives_is_scanned_and_a_servos_registers_are_read(watched, tmp_path):
+    page = watched.page
+    servos = Servos("feetech", "STS3215", tmp_path, baud=1_000_000)
+    try:
+        page.get_by_label("bus", exact=True).fill(f"{servos.url}&timeout_us=15000")
+        page.get_by_role("button", name="Scan").click()
+        found = page.get_by_role("table", name="servos that answer").locator("tbody tr")
+        found.nth(len(IDS) - 1).wait_for()
+        assert found.count() == len(IDS)
+        page.get_by_role("button", name="2", exact=True).click()
+        registers = page.get_by_role("table", name="registers").locator("tbody tr")
+        registers.nth(20).wait_for()
+        assert "STS3215" in watched.text(".toolbar strong")
+        assert page.get_by_label("servo", exact=True).input_value() == "2"
+        kinds = {frame.kind for frame in servos.log().frames}
+        assert "ping" in kinds
+        assert not [kind for kind in kinds if not kind.startswith(("ping", "read", "sync read"))], "nothing was written"
+    finally:
+        servos.end()
 
 
 def test_a_bout_of_the_daemon_is_fetched_as_it_lies_there(served, watched, tmp_path):
