@@ -19,7 +19,7 @@ import resource
 import statistics
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -129,28 +129,44 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bouts", type=int, default=200, help="bouts of each sweep, in all")
     parser.add_argument("--duration", type=float, default=20.0, help="seconds simulated in each")
-    parser.add_argument("--blocks", type=int, default=4, help="alternating blocks they are divided into")
+    parser.add_argument("--blocks", type=int, default=8, help="alternating blocks they are divided into")
     parser.add_argument("--jobs", type=int, default=cores())
     parser.add_argument("--dask", type=int, default=0, metavar="N", help="on so many local workers of Dask too")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("SWEEP.md"))
     arguments = parser.parse_args()
     jobs, size, duration_s = arguments.jobs, arguments.bouts // arguments.blocks, arguments.duration
-    singles = max(3, size // (4 * jobs))
+    singles = max(3, size // (2 * jobs))
     rows: list[dict[str, Took]] = []
     memory: list[float] = []
-    for block in range(arguments.blocks):
-        seeds = [FIRST_SEED + block * size + k for k in range(size)]
-        row: dict[str, Took] = {}
-        row["sweep, bouts kept"], held = run_swept(seeds, duration_s, jobs, keep=True)
-        memory = held if len(held) > len(memory) else memory
-        row["sweep, none kept"], _ = run_swept(seeds, duration_s, jobs, keep=False)
-        if arguments.dask:
-            name = f"on {arguments.dask} workers of Dask, kept"
-            row[name], _ = run_swept(seeds, duration_s, jobs, keep=True, cluster=arguments.dask)
+    seeds: list[int] = []
+
+    def kept() -> dict[str, Took]:
+        took, held = run_swept(seeds, duration_s, jobs, keep=True)
+        memory[:] = held if len(held) > len(memory) else memory
+        return {KEPT: took}
+
+    def together() -> dict[str, Took]:
         with get_context("spawn").Pool(jobs) as pool:
             beside = pool.starmap(run_single, [(seeds[:singles], duration_s)] * jobs)
-        row[TOGETHER], row[BOUTS_TOGETHER] = (_mean(each) for each in zip(*beside, strict=True))
-        row[ALONE], row[BOUT_ALONE] = run_single(seeds[:singles], duration_s)
+        return dict(zip((TOGETHER, BOUTS_TOGETHER), (_mean(each) for each in zip(*beside, strict=True)), strict=True))
+
+    measures: list[Callable[[], dict[str, Took]]] = [
+        kept,
+        lambda: {NOT_KEPT: run_swept(seeds, duration_s, jobs, keep=False)[0]},
+        together,
+        lambda: dict(zip((ALONE, BOUT_ALONE), run_single(seeds[:singles], duration_s), strict=True)),
+    ]
+    clustered = f"on {arguments.dask} workers of Dask, kept"
+    if arguments.dask:
+        measures.append(lambda: {clustered: run_swept(seeds, duration_s, jobs, keep=True, cluster=arguments.dask)[0]})
+    names = (KEPT, NOT_KEPT, *([clustered] if arguments.dask else []), *BESIDE)
+    for block in range(arguments.blocks):
+        seeds[:] = range(FIRST_SEED + block * size, FIRST_SEED + (block + 1) * size)
+        row: dict[str, Took] = {}
+        # Each in turn is the first: what one leaves to be written to the disk, the next one pays for.
+        for measure in measures[block % len(measures) :] + measures[: block % len(measures)]:
+            row |= measure()
+        row = {name: row[name] for name in names}
         rows.append(row)
         sys.stderr.write(f"block {block + 1}: {row}\n")
     lines = _table(rows, arguments, memory)
@@ -158,6 +174,7 @@ def main() -> None:
     sys.stdout.write("\n".join(lines) + "\n")
 
 
+KEPT, NOT_KEPT = "sweep, bouts kept", "sweep, none kept"
 TOGETHER, BOUTS_TOGETHER = "`nuc run`, as many at once", "the bout of it, as many at once"
 ALONE, BOUT_ALONE = "`nuc run`, one alone", "the bout of it, one alone"
 BESIDE = (TOGETHER, BOUTS_TOGETHER, ALONE, BOUT_ALONE)
