@@ -28,7 +28,6 @@ from typing import NamedTuple
 
 from nuc_engine.batch.plan import SweepRequest, make_plan
 from nuc_engine.batch.pool import cores
-from nuc_engine.batch.scratch import scratch_folder
 from nuc_engine.batch.sweep import run_sweep
 from nuc_engine.bout.run import BoutSpec, run_bout
 from nuc_engine.cli.terminal.seen import look
@@ -50,11 +49,11 @@ def run_single(seeds: Sequence[int], duration_s: float) -> tuple[Took, Took]:
     """Do what `nuc run` does, without its start, for each seed; return what a bout took with the look, and without."""
     alone: list[Took] = []
     whole: list[Took] = []
-    with scratch_folder() as scratch:
+    # Where the sweep keeps its own, a folder for each: what is in memory, or written over, need never reach a disk.
+    with tempfile.TemporaryDirectory() as scratch:
         for seed in (seeds[0], *seeds):
             wall_s, busy_s = monotonic(), process_time()
-            # A folder for each, as the sweep and its users have: one that is written anew need never reach the disk.
-            spec = BoutSpec(CONFIG, scratch / f"bout_{len(whole)}", duration_s=duration_s, seed=seed)
+            spec = BoutSpec(CONFIG, Path(scratch) / f"bout_{len(whole)}", duration_s=duration_s, seed=seed)
             folder = run_bout(spec).folder
             alone.append(Took(monotonic() - wall_s, process_time() - busy_s))
             look(folder)

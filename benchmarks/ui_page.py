@@ -5,7 +5,8 @@
 Age: from the end of a cycle in the core to its record in the page, and to the picture that first can show it. Beside it
 that in a bare page of the same run, which reads the same records and draws as many lines of as many points, and does
 nothing else: what browser and machine take by themselves. Work: of the page's own code for each picture, with twelve
-traces. Memory: of the tab's process, as the kernel counts it. Needs chromium and playwright.
+traces; and of all its main thread has to do. Memory: of the tab's process, as the kernel counts it. Needs chromium and
+playwright.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time  # noqa: TID251  what is measured is real time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +128,12 @@ def tab_pid(watched: Any) -> int:
     return max((each["id"] for each in processes if each["type"] == "renderer"), key=resident_mb)
 
 
+def busy_ms(browser: Any) -> float:
+    """Return how long the page's main thread has worked, ms: its own code, messages, layout, painting."""
+    metrics = browser.send("Performance.getMetrics")["metrics"]
+    return 1e3 * next(each["value"] for each in metrics if each["name"] == "TaskDuration")
+
+
 def row(name: str, values: Sequence[float], unit: str = "ms") -> None:
     middle, late = statistics.median(values), share(values, 0.95)
     print(f"| {name}, {unit} | {middle:.1f} | {late:.1f} | {max(values):.1f} |")
@@ -165,6 +173,43 @@ def bare_page(watched: Watched, minutes: float, size: Sequence[int]) -> tuple[Se
     return ages, shown, drawn / (60 * minutes)
 
 
+@dataclass
+class Seen:
+    """What was seen of the page: ms, but for memory, MB."""
+
+    ages: list[float] = field(default_factory=list[float])
+    shown: list[float] = field(default_factory=list[float])
+    work: list[float] = field(default_factory=list[float])
+    memory: list[float] = field(default_factory=list[float])
+    busy_each: float = 0.0
+    missed: int = 0
+
+
+def watch(watched: Watched, minutes: float) -> Seen:
+    """Look at the page every five seconds. What was noted in it is taken out: what it holds is measured too."""
+    seen, pid = Seen(), tab_pid(watched)
+    devtools = watched.page.context.new_cdp_session(watched.page)
+    devtools.send("Performance.enable")
+    watched.page.evaluate(LISTEN)
+    first = frames = watched.page.evaluate("nuc.frames")
+    busy = busy_ms(devtools)
+    end = time.monotonic() + 60 * minutes
+    while time.monotonic() < end:
+        watched.page.wait_for_timeout(5000)
+        now, frame_ms, ages, shown = watched.page.evaluate(
+            "[nuc.frames, Array.from(nuc.frameMs), ages.splice(0), shown.splice(0)]"
+        )
+        fresh = min(now - frames, len(frame_ms))
+        seen.work += [frame_ms[(now - 1 - k) % len(frame_ms)] for k in range(fresh)]
+        seen.ages += ages
+        seen.shown += shown
+        seen.memory.append(resident_mb(pid))
+        frames = now
+    seen.busy_each = (busy_ms(devtools) - busy) / (watched.page.evaluate("nuc.frames") - first)
+    seen.missed = watched.page.evaluate("nuc.live.missed")
+    return seen
+
+
 def measure(minutes: float) -> None:
     sent = [path for path in Path(WEB).rglob("*") if path.suffix in {".html", ".js", ".css", ".svg"}]
     size = sum(len(gzip.compress(path.read_bytes())) for path in sent)
@@ -194,18 +239,7 @@ def measure(minutes: float) -> None:
             if lanes != TRACES:
                 raise SystemExit(f"{lanes} traces are drawn; expected {TRACES}")
             offset_ms = (time.time_ns() - time.monotonic_ns()) / 1e6
-            watched.page.evaluate(LISTEN)
-            frames, work, memory = watched.page.evaluate("nuc.frames"), list[float](), list[float]()
-            pid = tab_pid(watched)
-            end = time.monotonic() + 60 * minutes
-            while time.monotonic() < end:
-                watched.page.wait_for_timeout(5000)
-                told = watched.page.evaluate("[nuc.frames, Array.from(nuc.frameMs)]")
-                fresh = min(told[0] - frames, len(told[1]))
-                work += [told[1][(told[0] - 1 - k) % len(told[1])] for k in range(fresh)]
-                frames = told[0]
-                memory.append(resident_mb(pid))
-            ages, shown, missed = watched.page.evaluate("[ages, shown, nuc.live.missed]")
+            seen = watch(watched, minutes)
             token = watched.page.evaluate(TOKEN)
             bare_minutes = min(minutes, BARE_MINUTES)
             bare_ages, bare_shown, bare_drawn = bare_page(watched, bare_minutes, watched.page.evaluate(AREA))
@@ -213,21 +247,22 @@ def measure(minutes: float) -> None:
             watched.until(LIVE)
             watched.take_control()
             whole_ms, bus_ms = presses(watched)
-            print("|  | p50 | p95 | most |\n|---|---|---|---|")
-            row("age of a record in the page", [age - offset_ms for age in ages])
-            row("age in the picture that shows it", [age - offset_ms for age in shown])
-            row("age of a record in a bare page", [age - offset_ms for age in bare_ages])
-            row("age in the picture of a bare page", [age - offset_ms for age in bare_shown])
-            row(f"work for a picture, {lanes} traces", work)
-            row("torque off, from press to answer", whole_ms)
-            row("of it until all servos confirmed", bus_ms)
-            parts = [memory[round(share * (len(memory) - 1))] for share in (0.1, 0.25, 0.5, 0.75, 1)]
-            held = ", ".join(f"{part:.0f}" for part in parts)
-            print(
-                f"\nPictures a second: {len(work) / (60 * minutes):.1f}, of the bare page in its {bare_minutes:g} min"
-                f" {bare_drawn:.1f}. Records missed: {missed}. Memory of the tab"
-                f" after 10, 25, 50, 75 and 100 % of {minutes:g} min: {held} MB; it keeps 10 min of records."
-            )
+    print("|  | p50 | p95 | most |\n|---|---|---|---|")
+    row("age of a record in the page", [age - offset_ms for age in seen.ages])
+    row("age in the picture that shows it", [age - offset_ms for age in seen.shown])
+    row("age of a record in a bare page", [age - offset_ms for age in bare_ages])
+    row("age in the picture of a bare page", [age - offset_ms for age in bare_shown])
+    row(f"work for a picture, {lanes} traces", seen.work)
+    row("torque off, from press to answer", whole_ms)
+    row("of it until all servos confirmed", bus_ms)
+    marks = [seen.memory[round(share * (len(seen.memory) - 1))] for share in (0.1, 0.25, 0.5, 0.75, 1)]
+    held = ", ".join(f"{mark:.0f}" for mark in marks)
+    print(
+        f"\nAll that the main thread does, messages, layout and painting too: {seen.busy_each:.1f} ms for each picture"
+        f" on the average. Pictures a second: {len(seen.work) / (60 * minutes):.1f}, of the bare page in its"
+        f" {bare_minutes:g} min {bare_drawn:.1f}. Records missed: {seen.missed}. Memory of the tab after 10, 25, 50, 75"
+        f" and 100 % of {minutes:g} min: {held} MB; it keeps 10 min of records."
+    )
 
 
 if __name__ == "__main__":

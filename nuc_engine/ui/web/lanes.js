@@ -17,7 +17,7 @@ import { palette, Paper } from "./paint.js";
 /** @typedef {Map<number, {name: string, color: string, place: number}>} Actions: `place` among the actions of their joint */
 /** @typedef {{value: number, label: string, from?: number, to?: number}} Level: from when to when it holds, else always */
 /** @typedef {{from: number, to: number, cursor: number, levels: (name: string) => Level[], marks: {at: number, text: string}[],
- *   axis: (time: number) => string, start: number}} View */
+ *   axis: (time: number) => string, start: number, where: string}} View: `where` stands beside the axis */
 
 const MOST_PIXELS = 4096;
 /** Where so many columns of pixels have more switches than one, colours would tell of the wrong ones. */
@@ -27,6 +27,8 @@ const CROWD = 16;
 const MARK_APART = 16;
 const SHRINK_MS = 3000;
 /** A range is made smaller only when it has been too large for so long. */
+const TELL_MS = 100;
+/** Numbers that run are written so often: nobody reads faster, and each writing is a new layout of the page. */
 
 class Lane {
   /**
@@ -113,11 +115,14 @@ export class Lanes {
     this.edges = new Edges(MOST_PIXELS);
     this.line = new Envelope(MOST_PIXELS);
     this.axis = new Paper("axis of time");
-    /** Beside the axis: the time at the cursor, or the newest. */
+    /** Beside the axis: what time it is. */
     this.where = h("span", { class: "lane-where" });
     this.stack = h("div", { class: "lanes-stack" });
     this.element = h("div", { class: "lanes" }, this.stack, h("div", { class: "lanes-axis" }, h("span", { class: "lane-head" }, this.where), h("div", { class: "lane-plot" }, this.axis.canvas)));
     this.drawn = "";
+    /** Whether the numbers are those of the picture, and since when they are. */
+    this.told = true;
+    this.toldAt = -Infinity;
     this.from = 0;
     this.to = 1;
     /** Those that are drawn, and of others how many there are. @type {View["marks"]} */
@@ -217,17 +222,32 @@ export class Lanes {
   }
 
   /**
-   * Draw, if anything has changed since the last time.
+   * Draw, if anything has changed since the last time; write numbers, unless they run and were written just now.
    * @param {View} view
    * @param {number} now as performance.now()
    */
   draw(view, now) {
+    this.drawPicture(view, now);
+    if (this.told || (Number.isNaN(view.cursor) && now - this.toldAt < TELL_MS)) return;
+    this.told = true;
+    this.toldAt = now;
+    for (const lane of this.lanes) this.tellLane(lane, view);
+    setText(this.where, view.where);
+    setAttribute(this.axis.canvas, "aria-label", `axis of time, from ${view.axis(view.from - view.start)} to ${view.axis(view.to - view.start)}`);
+  }
+
+  /**
+   * @param {View} view
+   * @param {number} now
+   */
+  drawPicture(view, now) {
     const papers = this.lanes.map((lane) => lane.paper.version).join(".");
     const ends = this.sources.map(({ ring }) => ring.end).join(".");
     const colors = palette();
-    const key = [view.from, view.to, view.cursor, view.start, ends, papers, this.axis.version, colors.ink, view.marks.length].join("|");
+    const key = [view.from, view.to, view.cursor, view.start, ends, papers, this.axis.version, colors.ink, view.marks.length, view.where].join("|");
     if (key === this.drawn) return;
     this.drawn = key;
+    this.told = false;
     this.from = view.from;
     this.to = view.to;
     [this.marks, this.crowds] = uncrowded(view.marks.filter(({ at }) => at >= view.from && at <= view.to), this.axis.width / MARK_APART);
@@ -477,7 +497,6 @@ export class Lanes {
       pen.lineTo(Math.round(x(view.cursor)) + 0.5, height);
       pen.stroke();
     }
-    this.tellLane(lane, view);
   }
 
   /**
@@ -548,7 +567,6 @@ export class Lanes {
     for (const { at, text } of this.marks.toSorted((a, b) => often.get(a.text) - often.get(b.text))) write(text, ((at - view.from) / (view.to - view.from)) * width);
     for (const [text, count] of this.crowds) write(`${count} \u00d7 ${text}`, width);
     pen.textAlign = "left";
-    setAttribute(this.axis.canvas, "aria-label", `axis of time, from ${view.axis(view.from - view.start)} to ${view.axis(view.to - view.start)}`);
   }
 }
 

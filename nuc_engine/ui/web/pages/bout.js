@@ -336,8 +336,7 @@ function player({ api, say }, bouts, ids, signal) {
         const record = ring ? Math.max(ring.begin, Math.min(ring.end - 1, ring.find(source.time, cursor))) : -1;
         diagram.frame(now, cursor, ring?.end ? ring : null, source.index, source.time, record);
       }
-      setText(lanes.where, clock(cursor, 3));
-      lanes.draw({ from, to, cursor, levels: () => [], marks, start: 0, axis: (time) => clock(time, to - from < 5 ? 2 : to - from < 30 ? 1 : 0) }, now);
+      lanes.draw({ from, to, cursor, levels: () => [], marks, start: 0, where: clock(cursor, 3), axis: (time) => clock(time, to - from < 5 ? 2 : to - from < 30 ? 1 : 0) }, now);
     },
   };
 }

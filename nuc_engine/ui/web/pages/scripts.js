@@ -668,8 +668,8 @@ function timelinePart({ live }, script, values, jump) {
     show: draw,
     frame(now) {
       const cursor = live.status?.bout && live.ring.end ? live.ring.at(live.timeColumn, live.ring.end - 1) - live.start : NaN;
-      setText(lanes.where, Number.isNaN(cursor) ? "no bout runs" : `now ${clock(cursor, 1)}`);
-      lanes.draw({ from, to, cursor, levels: () => [], marks, start: 0, axis: (time) => clock(time, to - from < 5 ? 2 : to - from < 30 ? 1 : 0) }, now);
+      const where = Number.isNaN(cursor) ? "no bout runs" : `now ${clock(cursor, 1)}`;
+      lanes.draw({ from, to, cursor, levels: () => [], marks, start: 0, where, axis: (time) => clock(time, to - from < 5 ? 2 : to - from < 30 ? 1 : 0) }, now);
     },
   };
 }

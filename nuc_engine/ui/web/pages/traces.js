@@ -420,9 +420,9 @@ export function tracesPage({ live, say, line }) {
       const marks = [...live.starts].map(([bout, at]) => ({ at, text: `bout ${bout}` }));
       marks.push(...forced.map((at) => ({ at, text: "forced" })));
       if (!Number.isNaN(triggeredAt)) marks.push({ at: triggeredAt, text: "trigger" });
-      lanes.draw({ from: to - windowS, to, cursor, levels, marks, start, axis: (time) => (relative ? `${number(time, windowS < 2 ? 2 : 1)} s` : clock(time, windowS < 2 ? 2 : windowS < 20 ? 1 : 0)) }, now);
       const at = Number.isNaN(cursor) ? to : cursor;
-      setText(lanes.where, `${clock(at - start, 3)}${Number.isNaN(cursor) ? "" : " at the cursor"}`);
+      const where = `${clock(at - start, 3)}${Number.isNaN(cursor) ? "" : " at the cursor"}`;
+      lanes.draw({ from: to - windowS, to, cursor, levels, marks, start, where, axis: (time) => (relative ? `${number(time, windowS < 2 ? 2 : 1)} s` : clock(time, windowS < 2 ? 2 : windowS < 20 ? 1 : 0)) }, now);
     },
   };
 }

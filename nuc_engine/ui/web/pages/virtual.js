@@ -298,10 +298,9 @@ export function virtualView({ live, api, say, line }) {
       view.draw();
       for (const card of cards) card.act();
       const at = bout.now("time");
-      if (Number.isFinite(at)) lanes.draw({ from: Math.max(0, at - WINDOW_S), to: Math.max(at, WINDOW_S), cursor: NaN, levels: () => [], marks: [], start: 0, axis: (time) => clock(time, 2) }, now);
+      if (Number.isFinite(at)) lanes.draw({ from: Math.max(0, at - WINDOW_S), to: Math.max(at, WINDOW_S), cursor: NaN, levels: () => [], marks: [], start: 0, where: clock(at, 3), axis: (time) => clock(time, 2) }, now);
       if (now - slowAt < SLOW_MS) return;
       slowAt = now;
-      setText(lanes.where, clock(at, 3));
       for (const card of cards) card.tell();
       tell();
     },
