@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,9 +13,17 @@ import numpy as np
 
 from drivers.errors import BusUrlError
 from drivers.units import S_PER_NS
-from nuc_engine.analysis.bout import Bout
+from nuc_engine.analysis.bout import Bout, JointInfo
 from nuc_engine.analysis.errors import BoutError
-from nuc_engine.analysis.log_columns import OLD_JOINTLIST, PLANT_COLUMNS, joints_of, layout_of, model_of, states_of
+from nuc_engine.analysis.log_columns import (
+    OLD_JOINTLIST,
+    PLANT_COLUMNS,
+    joints_of,
+    layout_of,
+    legs_of,
+    model_of,
+    states_of,
+)
 from nuc_engine.analysis.scriptlog import ENGINE_START, ScriptLog, read_script_log
 from nuc_engine.analysis.series import Series
 from nuc_engine.analysis.tracks import FloatArray, IntArray
@@ -75,23 +83,41 @@ class BoutLogs:
         return _label(self.manifest, self.model)
 
 
-def load_bout(folder: Path | str, *, whole_body: bool = False) -> Bout:
+def load_bout(folder: Path | str) -> Bout:
     """Read a whole data directory, of this engine or of NeuRoMod.
-
-    `whole_body` takes several legs too, for who wants records alone: what goes along a leg, as paths of feet do, is
-    then wrong.
 
     Raises BoutError, naming file and remedy, when the directory, its configuration or a log cannot be used. What is
     only missing or torn at its end is a note of the result.
     """
     logs = read_logs(Path(folder))
+    return _bout(logs, joints_of(logs.plan, logs.model))
+
+
+def load_body(folder: Path | str) -> tuple[Bout, tuple[Bout, ...]]:
+    """Read a bout of however many legs: all joints, for who wants records alone, and again with each leg's joints only.
+
+    What goes along a leg, as the path of its foot does, is right in the latter. Of several, which of them a simulated
+    plant's foot belongs to is not told: none has it. Raises BoutError as `load_bout` does.
+    """
+    logs = read_logs(Path(folder))
+    whole = _bout(logs, joints_of(logs.plan, logs.model, logs.plan.joints))
+    legs = legs_of(logs.plan.joints)
+    plant = whole.plant if len(legs) == 1 else None
+    chains = (_logged(joints_of(logs.plan, logs.model, leg), whole.motor) for leg in legs)
+    return whole, tuple(replace(whole, joints=chain, plant=plant) for chain in chains)
+
+
+def _logged(joints: Iterable[JointInfo], motor: Series) -> tuple[JointInfo, ...]:
+    """Return joints without the columns that a log does not have: what was sent is in this engine's alone."""
+    return tuple(j if j.sent_raw in motor.columns else replace(j, sent_raw=None) for j in joints)
+
+
+def _bout(logs: BoutLogs, joints: Iterable[JointInfo]) -> Bout:
     series = {name: _series(log, logs.start_ns) for name, log in logs.files.items()}
-    told = series[MOTOR_LOG].columns
-    joints = joints_of(logs.plan, logs.model, whole_body=whole_body)
     return Bout(
         folder=logs.folder,
         label=logs.label,
-        joints=tuple(j if j.sent_raw in told else replace(j, sent_raw=None) for j in joints),
+        joints=_logged(joints, series[MOTOR_LOG]),
         states_of=states_of(logs.model, logs.plan),
         motor=series[MOTOR_LOG],
         sensors=series[SENSOR_LOG],

@@ -107,15 +107,17 @@ def states_of(model: Model, plan: Plan) -> tuple[StateInfo, ...]:
     return (*found, *(StateInfo(state.index, state.id_num, state.name, name, None) for name, state in upper))
 
 
-def joints_of(plan: Plan, model: Model | None = None, *, whole_body: bool = False) -> tuple[JointInfo, ...]:
+def joints_of(
+    plan: Plan, model: Model | None = None, among: Sequence[JointPlan] | None = None
+) -> tuple[JointInfo, ...]:
     """Return the joints along the chain, with the columns that belong to each.
 
     Of several joints between thorax and coxa the first with actions has the role. The model adds what only its
-    documents tell. Raises BoutError when the joints are no single chain, unless those of a `whole_body` are asked for,
-    of however many legs: in the order of the documents.
+    documents tell. Raises BoutError when the joints are no single chain, unless it is said `among` which they are: all
+    those of a body, or those of one of its legs.
     """
     documents = {} if model is None else {joint.id_num: joint for joint in model.jointlist.joints}
-    chain = list(plan.joints) if whole_body else _chain(plan.joints)
+    chain = _chain(plan.joints) if among is None else among
     thc = next((joint for joint in chain if joint.states and joint_role(joint.name) == "ThC"), None)
     return tuple(_info(plan, joint, thc, documents.get(joint.id_num)) for joint in chain)
 
@@ -143,6 +145,18 @@ def _info(plan: Plan, joint: JointPlan, thc: JointPlan | None, told: JointDocume
         fullname="" if told is None else told.fullname or "",
         description="" if told is None else " ".join((told.description or "").split()),
     )
+
+
+def legs_of(joints: Sequence[JointPlan]) -> tuple[tuple[JointPlan, ...], ...]:
+    """Return the joints of each leg, from the body outwards: the way to each joint that none follows."""
+    by_index = {joint.index: joint for joint in joints}
+
+    def way(end: JointPlan) -> tuple[JointPlan, ...]:
+        before = by_index.get(end.parent)
+        return (end,) if before is None else (*way(before), end)
+
+    inner = {joint.parent for joint in joints}
+    return tuple(way(joint) for joint in joints if joint.index not in inner)
 
 
 def _chain(joints: Sequence[JointPlan]) -> list[JointPlan]:

@@ -25,7 +25,7 @@ import numpy as np
 from nuc_engine.analysis.bout import Bout
 from nuc_engine.analysis.errors import AnalysisError, BoutError
 from nuc_engine.analysis.listing import MOST_MANIFEST_BYTES, BoutEntry, list_bouts, read_manifest
-from nuc_engine.analysis.load import load_bout
+from nuc_engine.analysis.load import load_body, load_bout
 from nuc_engine.analysis.log_columns import OLD_JOINTLIST
 from nuc_engine.analysis.series import Series, hold, interpolate
 from nuc_engine.analysis.stepstats import bout_stats
@@ -109,7 +109,8 @@ def describe(folder: Path) -> bytes:
     from nuc_engine.analysis.load import read_logs
     from nuc_engine.configurations.describe import describe_model
 
-    bout, one_leg = body(folder)
+    bout, legs = body(folder)
+    one_leg = len(legs) == 1
     table = joined(bout)
     logs = read_logs(folder) if not bout.folder.joinpath(OLD_JOINTLIST).exists() else None
     return msgspec.json.encode(
@@ -169,26 +170,28 @@ def changes(values: FloatArray) -> IntArray:
 
 
 def seen(folder: Path) -> bytes:
-    """Return what the leg was seen to do, window by window, as JSON."""
-    bout = loaded(folder)
-    windows = bout_stats(bout, windows_of_bout(folder, bout.end_s), SETTLE_S)
+    """Return what each leg was seen to do, window by window, as JSON."""
+    bout, legs = body(folder)
+    windows = windows_of_bout(folder, bout.end_s)
     told = [
-        {"from_s": w.window.begin_s, "to_s": w.window.end_s, "name": w.window.name, "what": w.kind} for w in windows
+        {"from_s": w.window.begin_s, "to_s": w.window.end_s, "name": w.window.name, "what": w.kind}
+        for leg in legs
+        for w in bout_stats(leg, windows, SETTLE_S)
     ]
     return msgspec.json.encode({"outcomes": told})
 
 
 def thumbnail(folder: Path) -> bytes:
-    """Return a small picture of the foot's path from above, as PNG. Needs matplotlib."""
+    """Return a small picture of each foot's path from above, as PNG. Needs matplotlib."""
     import io
 
     from matplotlib.figure import Figure
 
-    bout = loaded(folder)
-    path = bout.foot_from_angles()
+    _, legs = body(folder)
     figure = Figure(figsize=_THUMBNAIL_INCHES, dpi=100)
     axes = figure.add_axes((0.02, 0.02, 0.96, 0.96))
-    axes.plot(path[:, 0], path[:, 1], color="#4477aa", linewidth=0.6)
+    for path in (leg.foot_from_angles() for leg in legs):
+        axes.plot(path[:, 0], path[:, 1], color="#4477aa", linewidth=0.6)
     axes.set_aspect("equal", adjustable="datalim")
     axes.axis("off")
     out = io.BytesIO()
@@ -336,8 +339,8 @@ def loaded(folder: Path) -> Bout:
     return _load(folder, _sizes(folder))
 
 
-def body(folder: Path) -> tuple[Bout, bool]:
-    """Return a bout in the same way, of several legs too, and whether it is of one leg. Raises AnalysisError."""
+def body(folder: Path) -> tuple[Bout, tuple[Bout, ...]]:
+    """Return a bout in the same way, of several legs too, and again with the joints of each. Raises AnalysisError."""
     return _load_body(folder, _sizes(folder))
 
 
@@ -363,11 +366,12 @@ def _load(folder: Path, sizes: object) -> Bout:
 
 
 @lru_cache(_KEPT)
-def _load_body(folder: Path, sizes: object) -> tuple[Bout, bool]:
+def _load_body(folder: Path, sizes: object) -> tuple[Bout, tuple[Bout, ...]]:
     try:
-        return _load(folder, sizes), True
+        bout = _load(folder, sizes)
     except BoutError:  # of several legs, if the same does not keep it from being read at all
-        return load_bout(folder, whole_body=True), False
+        return load_body(folder)
+    return bout, (bout,)
 
 
 def _endless(path: Path) -> bool:

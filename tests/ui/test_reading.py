@@ -24,6 +24,7 @@ from nuc_engine.analysis import load_bout
 from nuc_engine.analysis.errors import AnalysisError
 from nuc_engine.recording.files import EVENT_LOG, MOTOR_LOG
 from nuc_engine.ui import reading
+from tests.configs.two_legs import OTHER, write_two_legs
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +128,29 @@ def test_pictures_are_pictures(folder: Path) -> None:
         assert picture.startswith(b"\x89PNG")
     with pytest.raises(KeyError):
         reading.figure(folder, "../../etc/passwd")
+
+
+def test_of_a_body_with_two_legs_each_is_looked_at_by_itself(folder: Path, tmp_path: Path) -> None:
+    """Beside loopback servos each sees what a leg alone sees; the second stands elsewhere, and turned."""
+    spec = BoutSpec(str(write_two_legs(tmp_path / "body")), tmp_path / "both", duration_s=2, bus="loopback:")
+    both = run_bout(spec).folder
+    alone = load_bout(run_bout(replace(spec, config="lin_roach", out=tmp_path / "alone")).folder)
+    whole, (first, second) = reading.body(both)
+    assert len(whole.joints) == 2 * len(first.joints) == 2 * len(alone.joints)
+    assert [joint.name for joint in second.joints] == [f"{joint.name}{OTHER}" for joint in first.joints]
+    assert [joint.role for joint in second.joints] == [joint.role for joint in alone.joints]
+    foot = alone.foot_from_angles()[0]
+    assert first.foot_from_angles()[0] == pytest.approx(foot, abs=0.05)
+    ours, theirs = (leg.joints[0].amatrix for leg in (first, second))
+    assert ours is not None
+    assert theirs is not None
+    there = theirs @ np.linalg.inv(ours) @ [*foot, 1]
+    assert second.foot_from_angles()[0] == pytest.approx(there[:3], abs=0.05)
+    assert np.linalg.norm(there[:3] - foot) > 5
+    windows = json.loads(reading.seen(both))["outcomes"]
+    assert [window["name"] for window in windows] == 2 * [windows[0]["name"]]
+    pytest.importorskip("matplotlib")
+    assert reading.thumbnail(both).startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("harm", ["no manifest", "torn", "rubbish", "no logs", "binary", "deep"])
