@@ -131,7 +131,7 @@ nightly: $(VENV)/.test
 	$(BIN)/python -m benchmarks.verify
 	$(BIN)/python -m benchmarks.realtime wakeup exchange roundtrip startup off wire deaths held edits cycles workers floods
 	$(BIN)/python -m benchmarks.faults measure
-	$(BIN)/python -m benchmarks.sweep --bouts 2000 --dask 3
+	$(BIN)/python -m benchmarks.sweep --bouts 1000 --dask 3
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.ui_page 60 > benchmarks/UI_PAGE.md
 	$(BIN)/python -m benchmarks.ui_eight > benchmarks/UI_EIGHT.md
