@@ -130,7 +130,7 @@ def test_pictures_are_pictures(folder: Path) -> None:
         reading.figure(folder, "../../etc/passwd")
 
 
-def test_of_a_body_with_two_legs_each_is_looked_at_by_itself(folder: Path, tmp_path: Path) -> None:
+def test_of_a_body_with_two_legs_each_is_looked_at_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside loopback servos each sees what a leg alone sees; the second stands elsewhere, and turned."""
     spec = BoutSpec(str(write_two_legs(tmp_path / "body")), tmp_path / "both", duration_s=2, bus="loopback:")
     both = run_bout(spec).folder
@@ -149,8 +149,11 @@ def test_of_a_body_with_two_legs_each_is_looked_at_by_itself(folder: Path, tmp_p
     assert np.linalg.norm(there[:3] - foot) > 5
     windows = json.loads(reading.seen(both))["outcomes"]
     assert [window["name"] for window in windows] == 2 * [windows[0]["name"]]
-    pytest.importorskip("matplotlib")
+    axes = pytest.importorskip("matplotlib.axes").Axes
+    drawn: list[np.ndarray] = []
+    monkeypatch.setattr(axes, "plot", lambda _, x, y, **how: drawn.append(np.column_stack([x, y])))
     assert reading.thumbnail(both).startswith(b"\x89PNG")
+    assert [path[0] for path in drawn] == [pytest.approx(leg.foot_from_angles()[0, :2]) for leg in (first, second)]
 
 
 @pytest.mark.parametrize("harm", ["no manifest", "torn", "rubbish", "no logs", "binary", "deep"])

@@ -739,6 +739,35 @@ told([[...index.keys()], rows, heard]);
 
 
 @needs_node
+def test_numbers_that_run_are_written_ten_times_a_second_and_those_that_stand_are_the_last():
+    code = """
+globalThis.addEventListener = () => {};
+globalThis.Text = class {};
+globalThis.document = {};
+globalThis.getComputedStyle = () => ({ getPropertyValue: () => "black" });
+const { Lanes } = await import("{web}/lanes.js");
+const pen = new Proxy({}, { get: () => () => ({ width: 1 }), set: () => true });
+let written = 0;
+const canvas = { getAttribute: () => "", setAttribute: () => { written += 1; } };
+const axis = { version: 0, width: 900, begin: () => pen, canvas };
+const lanes = Object.create(Lanes.prototype);
+Object.assign(lanes, { lanes: [], sources: [], drawn: "", told: true, toldAt: -Infinity, axis, where: {} });
+const view = { from: 0, levels: () => [], marks: [], start: 0, axis: String };
+const found = given.map(([to, cursor, now]) => {
+  lanes.draw({ ...view, to, cursor: cursor ?? NaN, where: `at ${to}` }, now);
+  return lanes.where.textContent;
+});
+told([found, written]);
+"""
+    runs = [[1, None, 0], [2, None, 50], [3, None, 99], [4, None, 101], [5, None, 150]]
+    stands = [[5, None, 190], [5, None, 202], [5, None, 400]]
+    at_the_cursor = [[6, 3, 410], [7, 3, 411], [7, 3, 412]]
+    found, written = run(code, *runs, *stands, *at_the_cursor)
+    assert found == ["at 1", "at 1", "at 1", "at 4", "at 4", "at 4", "at 5", "at 5", "at 6", "at 7", "at 7"]
+    assert written == 5, "what stands is written once"
+
+
+@needs_node
 def test_marks_of_which_there_are_too_many_are_counted():
     code = """
 globalThis.addEventListener = () => {};
